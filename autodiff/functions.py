@@ -375,7 +375,8 @@ _numpy(
     has_fixed_form=False, makes_form=True, is_new=True, is_own=True, is_container=True,
 )  # fmt: skip
 _numpy(
-    "arange dstack empty eye full identity linspace ones repeat zeros",
+    "arange bartlett blackman dstack empty eye full hamming hanning identity kaiser linspace ones "
+    "repeat zeros",
     has_fixed_form=False, is_new=True, is_own=True, is_container=True,
 )  # fmt: skip
 _numpy("block indices tri", has_fixed_form=False, is_container=True)
@@ -399,8 +400,8 @@ _numpy(
 note(
     named(
         builtins,
-        "all any dict divmod enumerate filter frozenset int list map range reversed set slice "
-        "sorted str tuple zip",
+        "all any bin dict divmod enumerate filter frozenset hex int list map oct range reversed "
+        "set slice sorted str tuple zip",
     )
     | named(operator, "contains index lshift not_ rshift truth")
     | named(itertools, "accumulate chain combinations islice pairwise permutations product")

@@ -32,6 +32,7 @@ _MOST_PARTS = 50
 _DEEPEST = 5  # levels of functions that capture functions
 _CONTAINERS = (tuple, list, dict)
 _LEAVES = frozenset({*TRACERS, *KNOWN, *PLAIN, np.ndarray})
+_UNTRACED = _LEAVES - set(TRACERS)
 _INTEGERS = frozenset({int, np.int64})
 _DEEPEST_ROWS = 5  # levels of lists in lists
 _NOT_OBJECTS = _LEAVES | set(_CONTAINERS)
@@ -128,9 +129,13 @@ class Flattener:
         self.whole = whole
         self.leaves: list = []
         self.objects: list = []
+        self._are_plain: dict[type, bool] = {}  # whether their objects are split, by class
 
     def form_of(self, x: Any, depth: int = 0) -> Any:
         """Return the form of a value, with None for each leaf; append its leaves."""
+        if type(x) in _LEAVES:
+            self.leaves.append(x)
+            return None
         if type(x) in (list, tuple):
             is_long = len(x) > _MOST_PARTS or numbers_within(x, _MOST_PARTS) > _MOST_PARTS
             if is_long and (columns := columns_of_rows(x)) is not None:
@@ -167,7 +172,11 @@ class Flattener:
         record = record_class(cls) if isinstance(x, tuple) else None
         if record is not None and max(len(x), depth) <= _MOST_PARTS:
             return record([self.form_of(v, depth + 1) for v in x])
-        if not is_plain_class(cls) or max(len(self.leaves), depth) > _MOST_PARTS:
+        if cls not in self._are_plain:
+            self._are_plain[cls] = is_plain_class(cls)
+        if not self._are_plain[cls] or max(len(self.leaves), depth) > _MOST_PARTS:
+            return None
+        if not self.apart and _UNTRACED.issuperset(map(type, vars(x).values())):
             return None
         before = len(self.leaves), len(self.objects)
         self.objects.append(x)

@@ -17,7 +17,7 @@ from autodiff.structured.list_arguments import ListArgument, as_constant
 from autodiff.structured.reading.scopes import is_plain_class
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.tape import CONSTANT, Tape
-from autodiff.trace.tracer import TRACERS, bare, is_tracer
+from autodiff.trace.tracer import TRACERS, bare
 from chainrules_core import AbstractZero, ZeroTangent, unthunk
 from chainrules_core.rule import name_of
 
@@ -40,6 +40,7 @@ def plain_and_active(leaves: tuple) -> tuple[tuple, tuple[int, ...]]:
 def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
     """Return a specialization key for arguments; None if no program accepts them."""
     key: list = []
+    are_plain: dict[type, bool] = {}
     for i, value in enumerate(values):
         cls = type(value)
         is_active = i in active
@@ -53,12 +54,15 @@ def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
             key.append((cls, is_active))
         elif cls is ListArgument:
             key.append(value.key)
-        elif is_member(value):
-            key.append(value)
-        elif is_plain_class(cls) and not any(map(is_tracer, vars(value).values())):
-            key.append((cls, id(value)))  # each call compares its attributes
         else:
-            return None
+            if cls not in are_plain:
+                are_plain[cls] = is_plain_class(cls)
+            if are_plain[cls] and TRACERS.isdisjoint(map(type, vars(value).values())):
+                key.append((cls, id(value)))  # each call compares its attributes
+            elif is_member(value):
+                key.append(value)
+            else:
+                return None
     return tuple(key)
 
 

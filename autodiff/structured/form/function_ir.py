@@ -407,7 +407,17 @@ class Maybe(ScalarReplaced):
     @property
     def kind(self) -> Kind:
         """Raise an error, because it is not a single value."""
-        raise UnsupportedError("a value that may be None")
+        raise UnsupportedError("a range, or a value that may be None, as a value")
+
+
+@dataclass
+class HeldRange(ScalarReplaced):
+    """A range that a variable holds: three integers."""
+
+    start: Any
+    stop: Any
+    step: Any
+    kind = Maybe.kind
 
 
 class Named(ScalarReplaced, dict):
@@ -433,18 +443,17 @@ def without_tuples(values: Iterable[Value]) -> Iterator[Value]:
             yield v
 
 
-def parts_of(x: tuple | Named | Maybe) -> list:
+def parts_of(x: tuple | Named | Maybe | HeldRange) -> list:
     """Return the parts of a container whose parts are known one by one."""
-    if isinstance(x, Maybe):
-        return [x.has, x.value]
+    if isinstance(x, (Maybe, HeldRange)):
+        return [getattr(x, name) for name in x.__match_args__]
     return list(x.values() if isinstance(x, Named) else x)
 
 
-def formed(x: tuple | Named | Maybe, parts: list) -> Any:
+def formed(x: tuple | Named | Maybe | HeldRange, parts: list) -> Any:
     """Rebuild a container like `x` from other parts."""
-    if isinstance(x, Maybe):
-        has, value = parts
-        return Maybe(has, value)
+    if isinstance(x, (Maybe, HeldRange)):
+        return type(x)(*parts)
     return Named(zip(x, parts, strict=True)) if type(x) is Named else type(x)(parts)
 
 

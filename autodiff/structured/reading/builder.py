@@ -15,6 +15,7 @@ from autodiff.structured.form.function_ir import (
     WRITES,
     Block,
     FunctionIR,
+    HeldRange,
     If,
     InstanceValue,
     Items,
@@ -73,6 +74,7 @@ from autodiff.structured.reading.scopes import (
 from autodiff.structured.recursive_calls import RecursionKindError, RuleLike
 
 _MOST_CALLS = 20_000
+_IN_PARTS = (Named, Maybe, HeldRange)  # each part is a variable
 _PASS_ON = (".returned", ".chosen", ".result")  # hidden variables that only pass a value on
 _OUTSIDE = (
     bool, int, float, str, type(None), type(Ellipsis), types.ModuleType, types.FunctionType,
@@ -224,7 +226,9 @@ class ProgramBuilder:
         if isinstance(value, Static):
             scope.functions[name] = value
             is_alike = was is None or is_the_same(was, value)
-        elif type(value) in (Named, Maybe) or (isinstance(value, tuple) and not is_plain(value)):
+        elif type(value) in (Named, Maybe, HeldRange) or (
+            isinstance(value, tuple) and not is_plain(value)
+        ):
             form = self._bind_parts(name, value, was)
             is_alike = was is None or (type(was) is type(form) and was == form)
         else:

@@ -18,6 +18,7 @@ import numpy as np
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
 from autodiff.structured.form.function_ir import (
     Columns,
+    HeldRange,
     InstanceValue,
     Items,
     Named,
@@ -26,7 +27,7 @@ from autodiff.structured.form.function_ir import (
     Value,
     known,
 )
-from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, kind_of_result
+from autodiff.structured.form.kinds import DICT, UNKNOWN, Kind, UnsupportedError, kind_of_result
 from autodiff.structured.form.known_functions import (
     PURE,
     RESHAPES,
@@ -35,6 +36,7 @@ from autodiff.structured.form.known_functions import (
     method_of_number,
 )
 from autodiff.structured.reading.containers.classes import class_of, is_class, is_object
+from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.sequences import SequenceReader, is_sequence
 from autodiff.structured.reading.libraries.argument_checks import pop_out
 from autodiff.structured.reading.libraries.decompositions import (
@@ -68,6 +70,10 @@ from chainrules_core import rrule
 
 class CallReader(SequenceReader):
     """Layer of the reader: calls."""
+
+    def range_of(self, nodes: list[ast.expr]) -> HeldRange:
+        """Read ``range(...)`` with these arguments."""
+        raise NotImplementedError
 
     def write_out(self, out: Value, made: Value) -> Value:
         """Write the result of a ufunc into its argument ``out``; return that."""
@@ -135,6 +141,8 @@ class CallReader(SequenceReader):
         """Read a call of a known function, or of a method of a number or array (`own`)."""
         if f is super:
             return self.above(node)
+        if f is range and not node.keywords:
+            return self.range_of(node.args)
         if f is iter and node in self.iterators and len(node.args) == 1:
             return self.expression(node.args[0])
         if f in _CONSUMERS:
@@ -156,7 +164,8 @@ class CallReader(SequenceReader):
             raise UnsupportedError("a call of an unknown function")
         if f is sum and len(node.args) == 1 and not node.keywords:
             return self._sum_of_argument(node)
-        return self.read_call(f, [*own, *self._arguments_of(f, node)], self._named(node))
+        made = self.read_call(f, [*own, *self._arguments_of(f, node)], self._named(node))
+        return self.displayed(node, made) if f is dict and type(made) is Named else made
 
     def _checked_array(self, x: Value, ndim: Value, dtype: Value) -> Value:
         """Read the check of a tangent function: here the kind of an array is known."""
@@ -226,12 +235,27 @@ class CallReader(SequenceReader):
             return self.of_table_method(owner, node)
         if type(owner) is Value and owner.kind.is_list:
             return self.of_list_method(owner, node)
+        if type(owner) is Value and owner.kind == DICT and name == "copy" and not node.args:
+            return self.displayed(node, self.named_items(owner))  # type: ignore[arg-type]
+        if type(owner) is Value and known(owner) is dict and name == "fromkeys":
+            return self._with_keys(node)
         if type(owner) is Value and is_class(known(owner)):
             return self._call_object(self.attribute_of_class(known(owner), name), node)
         if type(owner) is Value and type(known(owner)) is str and hasattr(str, name):
             return self.of_known_text(owner, getattr(str, name), node)
         is_ufunc = type(owner) is Value and isinstance(known(owner), np.ufunc)
         return self._call_ufunc_method(owner, node) if is_ufunc else NotImplemented
+
+    def _with_keys(self, node: ast.Call) -> Any:
+        """Read ``dict.fromkeys(keys, number)`` with known keys."""
+        names, *others = map(self.expression, node.args)
+        is_one = len(others) == 1 and not node.keywords and isinstance(names, (tuple, Named))
+        if not is_one or not (type(others[0]) is Value and others[0].kind.is_scalar):
+            raise UnsupportedError("dict.fromkeys with these arguments")
+        keys = names if type(names) is Named else [known(self.pack(key)) for key in names]
+        if not all(map(is_key, keys)):
+            raise UnsupportedError("a dict with keys other than strings and integers")
+        return self.displayed(node, Named((key, others[0]) for key in keys))
 
     def _call_ufunc_method(self, f: Value, node: ast.Call) -> Any:
         """Read ``np.subtract.outer(x, y)`` of vectors, ``np.add.reduce(x)`` or `accumulate`."""
@@ -402,8 +426,9 @@ class CallReader(SequenceReader):
         """Read a call of a builtin or a class of the standard library, or return NotImplemented."""
         if f is functools.partial:
             return self._partial(args, options)
-        if f is dict and not args and not options:
-            return Named()
+        if f is dict and len(args) < 2:
+            items = self.named_items(args[0]) if args else Named()
+            return NotImplemented if items is None else Named(items | options)
         if f is collections.defaultdict and not options:
             return self.new_defaultdict(args)
         if f is collections.deque:
@@ -534,10 +559,10 @@ def _classes_of(x: Any) -> frozenset[type]:
 
 
 def _is_iterable(x: Any) -> bool:
-    """Whether this is a list, deque, tuple, array or dict, whose items can be put into a list."""
+    """Whether this is a list, deque, tuple, range, array or dict, which a list can be made of."""
     if type(x) is Value:
         return x.kind.is_list or x.kind.is_table or _has_rows(x)
-    return is_sequence(x)
+    return type(x) is HeldRange or is_sequence(x)
 
 
 def _has_rows(x: Any) -> bool:

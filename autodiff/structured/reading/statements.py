@@ -218,8 +218,8 @@ class StatementReader(WriteReader):
                 return
             values, template = self._index(target.slice)
             if isinstance(value, tuple):
-                raise UnsupportedError("a tuple written into an array")
-            self.store(base, value, values, template)
+                value = self.read_call(np.array, [value], {})
+            self.store(base, self.as_array(np.add, value), values, template)
         else:
             raise UnsupportedError(f"assignment to {type(target).__name__}")
 

@@ -17,6 +17,7 @@ from autodiff.structured.form.kinds import BOUNDED, DEQUE, LIST, Kind, Unsupport
 from autodiff.structured.form.known_functions import most_items
 from autodiff.structured.reading.containers.lists import AT, memory_of
 from autodiff.structured.reading.containers.tables import TableReader
+from autodiff.structured.reading.libraries.python_decompositions import index_in_list
 
 _INT = Kind(frozenset([int]))
 
@@ -32,8 +33,8 @@ class QueueReader(TableReader):
         """Append all items of a list to another; return that as this block reads it."""
         raise NotImplementedError
 
-    def _named(self, node: ast.Call) -> dict[str, Any]:
-        """Read the keyword arguments."""
+    def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
+        """Read a call of a user's function."""
         raise NotImplementedError
 
     def sort(self, xs: Value, options: dict[str, Any]) -> None:
@@ -159,6 +160,12 @@ class QueueReader(TableReader):
 
         self.branches(self.length(xs), rotate, lambda: None)
 
+    def _index_of(self, xs: Value, x: ast.expr) -> Any:
+        item = self.pack(self.expression(x))
+        if not (item.kind.is_scalar and self._items_of(xs).is_scalar):
+            raise UnsupportedError("the index of what is no number")
+        return self.inline(index_in_list, [xs, item], {})
+
     def _copy(self, xs: Value) -> Value:
         return self.extended(self.new_list([]), xs)
 
@@ -179,5 +186,6 @@ _OF_LISTS: dict[str, tuple[Callable, tuple[int, ...]]] = {
     "extend": (QueueReader._extend_list, (1,)),
     "clear": (QueueReader._clear, (0,)),
     "copy": (QueueReader._copy, (0,)),
+    "index": (QueueReader._index_of, (1,)),
 }
 """The methods that are read, and how many arguments they may have."""

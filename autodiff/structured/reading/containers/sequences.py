@@ -8,6 +8,7 @@ from typing import Any
 
 from autodiff.structured.form.function_ir import (
     Columns,
+    HeldRange,
     InstanceValue,
     Items,
     Named,
@@ -16,11 +17,18 @@ from autodiff.structured.form.function_ir import (
     Value,
     known,
 )
-from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
+from autodiff.structured.form.kinds import DICT, UNKNOWN, Kind, UnsupportedError
+from autodiff.structured.form.known_functions import has_keys, iteration_count
 from autodiff.structured.reading.containers.classes import is_object
-from autodiff.structured.reading.containers.lists import as_list_comprehension, is_key
+from autodiff.structured.reading.containers.lists import (
+    as_list_comprehension,
+    is_key,
+    memory_of,
+)
 from autodiff.structured.reading.containers.queues import QueueReader
 from autodiff.structured.reading.scopes import ArgumentRows
+
+_BOOL = Kind(frozenset([bool]))
 
 
 class SequenceReader(QueueReader):
@@ -64,10 +72,27 @@ class SequenceReader(QueueReader):
     def on_dict(self, node: ast.Dict) -> Any:
         """Read a dict whose keys are strings or integers."""
         keys = [UNKNOWN if k is None else known(self.value(k)) for k in node.keys]
-        if not all(map(is_key, keys)):
-            raise UnsupportedError("a dict with keys other than strings and integers")
-        made = Named(zip(keys, map(self.expression, node.values), strict=True))
+        made = Named()
+        for k, key, value in zip(node.keys, keys, map(self.expression, node.values), strict=True):
+            others = self.named_items(value) if k is None else None
+            if others is None and not is_key(key):
+                raise UnsupportedError("a dict with keys other than strings and integers")
+            made.update({key: value} if others is None else others)
         return self.displayed(node, made)
+
+    def named_items(self, x: Any) -> Named | None:
+        """Return the items of a dict with known keys, as a new dict; None for anything else.
+
+        Of a dict in memory, the order of the keys is checked: branches may give it different ones.
+        """
+        if type(x) is Named:
+            return Named(x)
+        if type(x) is not Value or x.kind != DICT:
+            return None
+        name, keys = self.hold(x), tuple(memory_of(x).fields)
+        found = self.emit(Op("length", [x, self.const(keys)], f=has_keys), _BOOL)
+        self.exit_unless(found)
+        return Named({key: self.item(self.read(name), self.const(key)) for key in keys})
 
     def _displayed(self, nodes: list[ast.expr], total: int | None = None) -> list:
         """Read expressions from left to right; the total number of items may be known."""
@@ -192,6 +217,8 @@ class SequenceReader(QueueReader):
             return self.length(self.read_in(x.scope, x.columns[0]))
         if isinstance(x, (tuple, Named)):
             return self.const(len(x))
+        if type(x) is HeldRange:
+            return self.emit_call(iteration_count, [x.start, x.stop, x.step])
         if x.kind.is_table:
             return self.length(x)
         if x.kind.parts:
@@ -204,6 +231,9 @@ class SequenceReader(QueueReader):
         """Read ``list(xs)`` or ``tuple(xs)``."""
         if is_object(xs):
             xs = tuple(self.parts_of_object(xs))
+        if type(xs) is HeldRange:
+            made = self.extended(self.new_list([]), xs)
+            return made if f is list else self.fixed(made)
         if type(xs) is not Value:
             return (Items if f is list else tuple)(xs)
         if f is tuple and xs.kind.is_fixed:
@@ -221,6 +251,8 @@ class SequenceReader(QueueReader):
             if not is_key(known(self.pack(key))):
                 raise UnsupportedError("a key that the dict may not have")
             return x.get(known(key), others[0] if others else self.const(None))
+        if name == "copy" and not (node.args or node.keywords):
+            return self.displayed(node, self.named_items(x))  # type: ignore[arg-type] # it is one
         if node.args or node.keywords or name not in ("keys", "values", "items"):
             raise UnsupportedError(f"method {name} of a dict")
         keys = map(self.const, x)

@@ -27,6 +27,10 @@ class TableReader(MemoryObjectReader):
         """Read an expression."""
         raise NotImplementedError
 
+    def _named(self, node: ast.Call) -> dict[str, Any]:
+        """Read the keyword arguments."""
+        raise NotImplementedError
+
     def new_table(self, items: Named, factory: type | None = None) -> Value:
         """Create a table from known items; with a factory, it is a `defaultdict`."""
         kind = TABLE if factory is None else TABLE._replace(owner=weakref.ref(factory))
@@ -80,6 +84,9 @@ class TableReader(MemoryObjectReader):
     def of_table_method(self, xs: Value, node: ast.Call) -> Any:
         """Read a call of a method of a table."""
         name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
+        if name == "update" and not node.args:
+            self._update(xs, Named(self._named(node)))
+            return self.const(None)
         is_plain = not any(isinstance(a, ast.Starred) for a in node.args) and not node.keywords
         if not is_plain or len(node.args) not in _ARITIES.get(name, ()):
             raise UnsupportedError(f"method {name} of a dict")

@@ -11,6 +11,7 @@ from typing import Any
 
 from autodiff.structured.form.function_ir import (
     Columns,
+    HeldRange,
     Items,
     Named,
     Value,
@@ -123,6 +124,8 @@ class IteratorReader(NestedLoopReader):
         """Return the iteration space of a value."""
         if is_object(value):
             return self._over_value(self.iterable_of_object(value))
+        if type(value) is HeldRange:
+            return self._over_range(value)
         if type(value) is Named:
             return self._over_items(list(map(self.const, value)))
         if type(value) is Value and type(known(value)) is str:
@@ -216,11 +219,22 @@ class IteratorReader(NestedLoopReader):
             return made[0]
         return Columns(made) if all(map(_is_tuple, items)) else None
 
-    def over_range(self, nodes: list[ast.expr]) -> IterationSpace:
-        """Read ``range(...)``."""
+    def range_of(self, nodes: list[ast.expr]) -> HeldRange:
+        """Read ``range(...)`` with these arguments."""
         bounds = [self.value(a) for a in nodes]
         if not 1 <= len(bounds) <= 3 or not all(b.kind.is_integral for b in bounds):
             raise UnsupportedError("a range with bounds that are not integers")
+        start, stop = (self.const(0), *bounds) if len(bounds) == 1 else bounds[:2]
+        return HeldRange(start, stop, bounds[2] if len(bounds) == 3 else self.const(1))
+
+    def over_range(self, nodes: list[ast.expr]) -> IterationSpace:
+        """Read a loop over ``range(...)``."""
+        return self._over_range(self.range_of(nodes))
+
+    def _over_range(self, over: HeldRange) -> IterationSpace:
+        bounds = [over.start, over.stop, over.step]
+        if known(over.step) == 1:
+            bounds = bounds[1:2] if known(over.start) == 0 else bounds[:2]
         names = [self.hold(b) for b in bounds]
 
         def item(i: Value) -> Value:

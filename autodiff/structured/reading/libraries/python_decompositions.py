@@ -100,13 +100,21 @@ def list_contains(xs: Any, x: Any) -> Any:
     return any(item == x for item in xs)
 
 
+def index_in_list(xs: Any, x: Any) -> Any:
+    """Compute ``xs.index(x)`` for numbers."""
+    for i in range(len(xs)):
+        if xs[i] == x:
+            return i
+    raise ValueError
+
+
 def object_init(self: Any) -> None:
     """Do what ``object.__init__`` does: nothing."""
 
 
 FUNCTIONS = frozenset({
     sort_by_keys, reverse_sort_by_keys, sort_keys, assign_items, accumulate_items, accumulate_from,
-    transposed, object_init, list_contains, bisect_left, bisect_right,
+    transposed, object_init, list_contains, index_in_list, bisect_left, bisect_right,
 })  # fmt: skip
 """All decompositions of this module."""
 

@@ -34,6 +34,7 @@ from autodiff.structured.writing.sweep.partial_derivatives import (
     cheaper_calls,
     is_quotient,
     is_real,
+    slope_of_positive_power,
     slope_of_power,
     terms_of_quotient,
 )
@@ -331,8 +332,7 @@ def term_of(s: Any, op: Op, bound: BoundRule, j: int, g: str) -> tuple[str, int,
         if part is not None:
             term = f"{e.blas('inner_with_part')}({part}, {x})"
             return negative(term) if is_negative else term, 0, ""
-    d = None if e.for_native else slope_of_power(op, bound, j, text)
-    d = d or partial_source(partial, text, rule.n + 1, e.constants, cheaper_calls(s, read))
+    d = _slope(s, op, bound, j, text, read)
     if d is None:
         raise UnsupportedError("a partial derivative that is not a number")
     if d == "0":
@@ -369,6 +369,17 @@ def term_of(s: Any, op: Op, bound: BoundRule, j: int, g: str) -> tuple[str, int,
     if arrays and all(a is v or not a.kind.is_array for a in op.args):  # `d` has the shape of `out`
         g = before_spreading(g, s.spread)
     return product(g, conjugate), ndim, ""
+
+
+def _slope(s: Any, op: Op, bound: BoundRule, j: int, text: Any, read: list) -> str | None:
+    """Return a partial derivative as source; None if it is no number."""
+    e, rule = s.e, bound.rule
+    d = None if e.for_native else slope_of_power(op, bound, j, text)
+    if d is not None:
+        return d
+    partial = rule.partials[0][j]
+    d = partial_source(partial, text, rule.n + 1, e.constants, cheaper_calls(s, read))
+    return None if d is None else slope_of_positive_power(s, op, bound, j, text, d)
 
 
 def _linear_rule(s: Any, op: Op, bound: BoundRule, g: str) -> None:

@@ -116,6 +116,26 @@ def slope_of_power(
     return f"({p!r} * {text(1)} ** ({p - 1.0!r}))"
 
 
+def slope_of_positive_power(
+    s: Any, op: Op, bound: BoundRule, j: int, text: Callable[[int], str], d: str
+) -> str:
+    """Return a partial derivative `d` of a power; for floats, with a short form for x > 0."""
+    e, floats = s.e, {float, np.float64}
+    if op.f not in (operator.pow, np.power) or not is_builtin_rule(bound.rule):
+        return d
+    values = [op.out, *bound.args]
+    if not e.has_math or e.for_native or len(bound.args) != 2 or d == "0":
+        return d
+    if not all(isinstance(v, Value) and v.kind.classes <= floats for v in values):
+        return d
+    if j == 0:
+        short = f"{text(2)} * {text(1)} ** ({text(2)} - 1.0)"
+    else:
+        short = f"{text(0)} * {e.constants.name(math.log)}({text(1)})"
+    e.needs_math = True
+    return f"({short} if {text(1)} > 0.0 else {d})"
+
+
 def is_real(out: Value, read: list, texts: list[str], d: str) -> bool:
     """Whether a partial derivative need not be conjugated: it is real, or that of a real result.
 

@@ -46,6 +46,92 @@ def a_dict_of_each_turn(x: Any) -> Any:
     return total
 
 
+def copies_of_dicts(x: Any) -> Any:
+    first = {"a": x[0], "b": 1.0}
+    state, other = dict(first), dict(first, c=x[1])
+    for v in x:
+        new = {name: 0.1 * v * state[name] for name in state}
+        for name in ("a", "b"):
+            new[name] += v * state[name]
+        state = {name: state[name] + 0.1 * new[name] for name in state}
+        other["a"] += v * other["c"]
+    last = first.copy()
+    return state["a"] * state["b"] + other["a"] * last["a"] + first["a"]
+
+
+def copies_of_dicts_in_lists(x: Any) -> Any:
+    state, total = {"a": x[0], "v": x * 1.0}, 0.0
+    past = [state]
+    for v in x:
+        new = dict(past[-1])
+        new["a"] = new["a"] * v + new["v"][0]
+        state["a"] += new["a"]
+        new["v"] *= 0.9  # it is the array of all copies
+        past.append(new)
+        both = {"c": v, **new, "a": new["a"] * 0.5}
+        for i, name in enumerate(both):
+            total = total * 0.9 + i * np.sum(both[name])
+    return total + past[0]["a"] * past[-1]["a"] + state["v"].sum()
+
+
+def other_ways_to_make_dicts(x: Any) -> Any:
+    total = dict.fromkeys(("a", "b"), 0.0)
+    state = {"a": x[0], "b": 0.0}
+    for v in x:
+        total["a"] += v
+        total["b"] += v * total["a"]
+        state.update(a=state["b"] * v, b=state["a"])
+        new = dict.fromkeys(["a", "b"], v)
+        for name in new:
+            total[name] += new[name] * 0.1
+    past = [{"a": x[1]}]
+    for v in x:
+        last = past[-1].copy()
+        last["a"] *= v
+        past.append(last)
+    return total["a"] * total["b"] + state["a"] + state["b"] + past[-1]["a"] * past[0]["a"]
+
+
+def dicts_with_other_orders(x: Any) -> Any:
+    state, total = {"a": x[0], "b": 2.0}, 0.0
+    past = []
+    for k, v in enumerate(x):
+        past.append(state)
+        state = {"b": v, "a": state["a"]} if k % 2 else {"a": state["b"] * v, "b": v}
+        for i, name in enumerate(dict(state)):
+            total = total * 1.1 + state[name] * (i + 1)
+    return total + past[-1]["a"]
+
+
+def sequences_in_arrays(x: Any) -> Any:
+    a, total = np.zeros((6, 4)), 0.0
+    for i in range(3):
+        row = [x[0] * i, x[1], 2]
+        a[i, :3] = row
+        a[i, 2:] = x[0] * x[1], a[i, 0]
+        a[3 + i, :3] = [v * v for v in x[:3]]
+        a[4:, :2] = [[x[2], i], [-x[2], x[3]]]
+        total += a[i] @ a[5 - i]
+    return total + np.sum(a**2)
+
+
+def places_in_lists(x: Any) -> Any:
+    free, total = [0.0] * 3, 0.0
+    for v in x:
+        k = free.index(min(free))
+        free[k] += v * v
+        total += free[k] * k
+    return total
+
+
+def windows(x: Any) -> Any:
+    total = 0.0
+    for k in range(1, 4):
+        w = x[:k] * np.hamming(k) + np.hanning(k) * np.kaiser(k, 2.0)
+        total += w @ (w - np.blackman(k) * np.bartlett(k))
+    return total
+
+
 def of_another_name(x: Any) -> Any:
     state = {"a": x[0]}
     same = state
@@ -238,9 +324,12 @@ def axes_of_one_element(x: Any) -> Any:
 READ = [
     items_that_change, a_dict_of_each_turn, logarithms, result_in_a_guarded_loop, quiet_logarithms,
     functions_defined_in_turns, lists_of_elements, filled_by_ufuncs, axes_of_one_element,
+    copies_of_dicts, copies_of_dicts_in_lists, other_ways_to_make_dicts, sequences_in_arrays,
+    places_in_lists, windows,
     with_a_new_key, of_another_name, changed_by_a_function_inside, given_to_a_function,
 ]  # fmt: skip
 TRACED = [
+    dicts_with_other_orders,
     returned_before_finally, returned_in_with, errors_asked_for,
     a_function_of_a_turn_that_never_ran,
 ]  # fmt: skip

@@ -445,3 +445,21 @@ def test_a_cosine_is_computed_once() -> None:
     assert "cos" not in backward
     assert "sin" not in backward
     assert "exp" not in backward
+
+
+def powers(x: Any) -> Any:
+    s, p = 1.0, [float(v) for v in (0.5, 2.5, 0.0, -1.0)]
+    for i in range(4):
+        base = 0.5 + float(i)
+        s += (base * x[i]) ** x[3] + s ** x[i] + x[i] ** p[i]
+    return s
+
+
+def test_slopes_of_powers(traced: Callable, runs: list[str]) -> None:
+    x = np.array([0.4, 1.3, 0.7, 0.9])
+    for given in (x, x * [0.0, 1.0, 1.0, 1.0], x):  # the second is at the origin
+        expected = traced(powers, given)
+        np.testing.assert_allclose(gradient(powers, given), expected, rtol=1e-12)
+    numeric = [(powers(x + d) - powers(x - d)) / 2e-6 for d in 1e-6 * np.eye(4)]
+    np.testing.assert_allclose(gradient(powers, x), numeric, rtol=1e-6)
+    assert "powers" in runs

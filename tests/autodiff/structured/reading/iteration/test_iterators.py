@@ -110,6 +110,23 @@ def of_pairs(x: Any) -> Any:
     return total
 
 
+def of_ranges(x: Any) -> Any:
+    a, total, n = np.sin(x), 0.0, len(x)
+    for k in range(4):
+        order = range(n) if k % 2 == 0 else range(n - 1, -1, -1)
+        for i in order:
+            total = total * a[i] + x[k] * i
+        if k > 1:
+            turns = range(0, n, 2)
+            total += x[0] * k
+        else:
+            turns = range(1, k + 2)
+        for i, j in enumerate(reversed(turns)):
+            total += a[j] * i * len(turns)
+        total += sum(list(turns)) * x[k] + len(tuple(order)) * a[k]
+    return total
+
+
 def of_slices(x: Any) -> Any:
     items, total = [x[0] * 1.0], 0.0
     for k in range(1, 5):
@@ -149,7 +166,8 @@ def of_slices_that_change(x: Any) -> Any:
     return total
 
 
-READ = [of_slices, of_slices_that_change, of_a_loop, of_enumerate, of_zip, of_flat, of_map,
+READ = [of_ranges,
+        of_slices, of_slices_that_change, of_a_loop, of_enumerate, of_zip, of_flat, of_map,
         of_a_factor, of_takers, of_reductions, of_truths, of_pairs]  # fmt: skip
 
 
