@@ -84,7 +84,8 @@ class Unrolled:
             return False
         can_run = _level_of(recording, leaves) is not None
         if not as_one_step:
-            as_source = _LONG_AS_SOURCE if runtime.has_llvm() and not program.hides_decisions else 0
+            is_fast = runtime.has_llvm() or recording.holds_mostly_numbers()
+            as_source = _LONG_AS_SOURCE if is_fast and not program.hides_decisions else 0
             return bool(program.active) and n >= (as_source if can_run else _TOO_LONG)
         if not can_run and n < _LONG_AT_LEVELS:
             return False

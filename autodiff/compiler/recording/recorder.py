@@ -149,13 +149,13 @@ class Recording(Tape):
         self.budget.check_recording()
         if n > self.next_look:
             self.next_look = 2 * n
-            if n < _LONG_FOR_NUMBERS and self._holds_mostly_numbers():
+            if n < _LONG_FOR_NUMBERS and self.holds_mostly_numbers():
                 self.next_look = min(self.next_look, _LONG_FOR_NUMBERS)
             else:
                 self._look_for_loops(n)
         self.next_check = min(self.next_check, self.next_look + 1)
 
-    def _holds_mostly_numbers(self) -> bool:
+    def holds_mostly_numbers(self) -> bool:
         """Whether at most half of the values are arrays: those that elements are written into."""
         return 2 * sum(meta.shape is not None for meta in self.metas) <= len(self.metas)
 
