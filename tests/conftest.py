@@ -58,15 +58,15 @@ THINNED = {
     "tests/autodiff/numpy_api/test_iterators.py": 2,
     "tests/autodiff/numpy_api/test_methods.py": 2,
     "tests/autodiff/numpy_api/test_numpy_source.py": 2,
-    "tests/autodiff/numpy_api/test_protocols.py": 2,
+    "tests/autodiff/numpy_api/test_protocols.py": 4,
     "tests/autodiff/numpy_api/test_pyfunc_loops.py": 2,
     "tests/autodiff/optimize": 4,
     "tests/autodiff/structured": 8,
     "tests/autodiff/test_caches.py": 3,
-    "tests/autodiff/test_functions.py": 3,
+    "tests/autodiff/test_functions.py": 6,
     "tests/autodiff/trace": 3,
     "tests/benchmarks/gradbench": 3,
-    "tests/chainrules/calculus/test_polynomial_families.py": 2,
+    "tests/chainrules/calculus/test_polynomial_families.py": 4,
     "tests/chainrules/coverage": 4,
     "tests/chainrules/coverage/test_methods.py": 6,
     # Only files that check no rule by itself, or whose rules others check: a rule that no test has
@@ -76,19 +76,21 @@ THINNED = {
     "tests/chainrules/scipy/integrate/test_initial_value.py": 3,
     "tests/chainrules/scipy/integrate/test_series.py": 3,
     "tests/chainrules/scipy/integrate/test_stepping.py": 3,
-    "tests/chainrules/scipy/linalg/test_calls.py": 2,
-    "tests/chainrules/scipy/ndimage/test_calls.py": 2,
+    "tests/chainrules/scipy/linalg/test_calls.py": 4,
+    "tests/chainrules/scipy/ndimage/test_calls.py": 4,
     "tests/chainrules/scipy/optimize/test_fitting.py": 2,
     "tests/chainrules/scipy/optimize/test_minima.py": 2,
     "tests/chainrules/scipy/optimize/test_other_fields.py": 2,
     "tests/chainrules/scipy/optimize/test_programs.py": 2,
     "tests/chainrules/scipy/optimize/test_roots.py": 2,
-    "tests/chainrules/scipy/signal/test_calls.py": 2,
-    "tests/chainrules/scipy/sparse/test_calls.py": 2,
+    "tests/chainrules/scipy/signal/test_calls.py": 4,
+    "tests/chainrules/scipy/sparse/test_calls.py": 4,
     "tests/chainrules/scipy/sparse/test_elementwise.py": 2,
     "tests/chainrules/scipy/sparse/test_shared_memory.py": 8,
-    "tests/chainrules/scipy/sparse/test_storage.py": 4,
-    "tests/chainrules/scipy/sparse/test_structure.py": 2,
+    "tests/chainrules/scipy/sparse/test_storage.py": 8,
+    "tests/chainrules/scipy/sparse/test_structure.py": 4,
+    "tests/chainrules/scipy/spatial/test_calls.py": 4,
+    "tests/chainrules/scipy/special/test_removable.py": 2,
     "tests/chainrules/scipy/stats/distributions/test_centres.py": 2,
     "tests/chainrules/scipy/stats/distributions/test_continuous.py": 3,
     "tests/chainrules/scipy/stats/distributions/test_expectations.py": 3,
@@ -98,7 +100,11 @@ THINNED = {
     "tests/chainrules/scipy/stats/distributions/test_urns.py": 2,
     "tests/chainrules/scipy/stats/samples/test_comparisons.py": 3,
     "tests/chainrules/scipy/stats/samples/test_transformations.py": 3,
+    "tests/chainrules/test_constant_dtypes.py": 4,
+    "tests/edge_values": 2,
     "tests/examples/test_gallery.py": 3,
+    "tests/programs": 4,  # `make pythons` runs all of them
+    "tests/tools/calls": 3,
     "tests/tools/errors": 2,
     "tests/tools/fuzz/test_fuzz.py": 3,
 }
@@ -106,27 +112,51 @@ SINGLE = 2  # of tests that are no row of a table, at least one in so many
 ONE_IN = int(os.environ.get("CHAINRULES_ONE_IN", "1"))  # of all tests; 0: leave nothing out
 
 
+def pytest_collection(session: pytest.Session) -> None:
+    """Collect no garbage until all tests are there: they are many objects, and all stay."""
+    gc.disable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make no tests of rows that are left out; one row stays, for its test to be left out."""
+    test = metafunc.definition
+    if (n := _one_in(test, is_row=True)) > 1:
+        rows = [r for r in metafunc._calls if _is_run(f"{test.nodeid}[{r.id}]", n)]
+        metafunc._calls = rows or metafunc._calls[:1]
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out some tests of large tables, unless files or tests are named."""
+    run = [i for i in items if _is_run(i.nodeid, _one_in(i, is_row=hasattr(i, "callspec")))]
+    if len(run) < len(items):
+        kept = set(map(id, run))
+        config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
+        items[:] = run
+
+
+def _is_run(nodeid: str, n: int) -> bool:
+    """Whether a test is the one in `n` that is run."""
+    return n == 1 or zlib.crc32(nodeid.encode()) % n == 0
+
+
+def _one_in(test: Any, is_row: bool) -> int:
+    """Return of how many tests like this one, in its file, one is run."""
+    if not ONE_IN:
+        return 1
+    if _are_named(test.config):
+        return ONE_IN
+    n = _of_table(test.nodeid.partition("::")[0])
+    return (n if is_row else min(n, SINGLE)) * ONE_IN
+
+
+@functools.cache
+def _are_named(config: pytest.Config) -> bool:
+    """Whether somebody has named files or tests: nothing is left out of these."""
     root = config.rootpath
     named = {(root / path.partition("::")[0]).resolve() for path in config.args}
-    is_named = named != {root / path for path in config.getini("testpaths")}
-    is_named = is_named or bool(config.option.keyword)
-    left_out = []
-    for item in items:
-        n = ONE_IN if is_named or not ONE_IN else _one_in(item) * ONE_IN
-        if n > 1 and zlib.crc32(item.nodeid.encode()) % n:
-            left_out.append(item)
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        gone = set(map(id, left_out))
-        items[:] = [item for item in items if id(item) not in gone]
-
-
-def _one_in(item: pytest.Item) -> int:
-    """Return of how many tests like this one, in its file, one is run."""
-    n = _of_table(item.nodeid.partition("::")[0])
-    return n if hasattr(item, "callspec") else min(n, SINGLE)
+    tests = {root / path for path in config.getini("testpaths")}
+    return named != tests or bool(config.option.keyword)
 
 
 @functools.cache
@@ -138,6 +168,7 @@ def _of_table(file: str) -> int:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Take what is loaded by now from the collector."""
     _freeze()
+    gc.enable()
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -213,40 +244,62 @@ def inner(a: Any, b: Any) -> Any:
 
 @pytest.fixture
 def check_modes() -> Callable:
-    """Check what the engine makes of ``f(*xs)``, for each argument and in every mode.
+    """Check what the engine makes of ``f(*xs)`` in every mode.
 
-    The modes are reverse, forward, and reverse over reverse, each against differences along one
-    direction: an error in any element changes what is compared, except by coincidence. At kinks
-    differences are right along each element only: ``each=True``.
+    The modes are reverse and forward, for each argument alone, and reverse over reverse, for all
+    of them together. Each is compared with differences along one direction: an error in any element
+    changes what is compared, except by coincidence. At kinks differences are right along each
+    element only: ``each=True``.
     """
 
     import autodiff  # the core's tests run without it
 
     def check(f: Callable, *xs: Any, twice: bool = True, each: bool = False) -> None:
-        for i, x in enumerate(xs):
+        def loss(*zs: Any) -> Any:
+            return number_of(f(*zs))
 
-            def loss(z: Any, i: int = i) -> Any:
-                return number_of(f(*[z if j == i else c for j, c in enumerate(xs)]))
+        arrays = [np.array(x) for x in xs]
+        for i, x in enumerate(arrays):
 
-            x = np.array(x)
-            found = autodiff.gradient(loss, x.copy())
+            def alone(z: Any, i: int = i) -> Any:
+                return loss(*xs[:i], z, *xs[i + 1 :])
+
+            found = autodiff.gradient(alone, x.copy())
             assert np.shape(found) == x.shape
-            push = autodiff.pushforward(loss, x.copy())[1]
+            push = autodiff.pushforward(alone, x.copy())[1]
             for v in directions(x, each):
-                expected = slope(loss, x, v)
+                expected = slope(alone, x, v)
                 close(inner(found, v), expected)
                 close(push(v), expected)
-            if twice:
-                w = np.flip(directions(x, each=False)[0])
+        if not twice:
+            return
+        ws = [np.flip(directions(x, each=False)[0]) for x in arrays]
 
-                def along(z: Any, loss: Callable = loss, w: Any = w) -> Any:
-                    return inner(w, autodiff.gradient(loss, z))
+        def gradients(g: Callable, zs: list) -> tuple:
+            found = autodiff.gradient(g, *zs)
+            return found if len(zs) > 1 else (found,)
 
-                second = autodiff.gradient(along, x.copy())
-                for v in directions(x, each):
-                    close(inner(second, v), slope(along, x, v))
+        def along(*zs: Any) -> Any:
+            return sum(inner(w, bar) for w, bar in zip(ws, gradients(loss, zs), strict=True))
+
+        second = gradients(along, [x.copy() for x in arrays])
+        for vs in joint_directions(arrays, each):
+            found = sum(inner(bar, v) for bar, v in zip(second, vs, strict=True))
+
+            def at(t: Any, vs: list = vs) -> Any:
+                return along(*[x + t * v for x, v in zip(arrays, vs, strict=True)])
+
+            close(found, slope(at, 0.0, 1.0))
 
     return check
+
+
+def joint_directions(xs: list[np.ndarray], each: bool) -> list[list[np.ndarray]]:
+    """One direction in which all arrays go; or one for each element of each."""
+    if not each:
+        return [[v for x in xs for v in directions(x, each=False)]]
+    zeros = [np.zeros_like(x) for x in xs]
+    return [[*zeros[:i], v, *zeros[i + 1 :]] for i, x in enumerate(xs) for v in directions(x, each)]
 
 
 def close(found: Any, expected: Any) -> None:

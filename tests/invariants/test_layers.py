@@ -1,8 +1,8 @@
 """The layers: who may import whom, read from the source of every module without running any."""
 
 import ast
+import functools
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,34 +35,47 @@ class Import(NamedTuple):
     module: str
     line: int
     late: bool  # inside a function
+    typing: bool = False  # for a type checker alone
 
     @property
     def top(self) -> str:
         return self.module.partition(".")[0]
 
 
-def imports(tree: ast.AST, package: str) -> Iterator[Import]:
-    """Every import in `tree`, a module of `package`; relative and dynamic ones included."""
+@functools.cache
+def imports(source: str, package: str) -> tuple[Import, ...]:
+    """Every import of a module of `package`; relative and dynamic ones included."""
     parents = package.split(".")
-    waiting = [(tree, False)]
+    # Most of a tree are expressions: without a dynamic import, there is none in them.
+    is_dynamic = "import_module" in source or "__import__" in source
+    waiting: list[tuple[ast.AST, bool, bool]] = [(ast.parse(source), False, False)]
+    found = []
     while waiting:
-        node, late = waiting.pop()
+        node, late, typing = waiting.pop()
         match node:
             case ast.Import(names):
                 for alias in names:
-                    yield Import(alias.name, node.lineno, late)
+                    found.append(Import(alias.name, node.lineno, late, typing))
             case ast.ImportFrom(module, names, level):
                 base = parents[: len(parents) + 1 - level] if level else []
                 base += [module] if module else []
                 for alias in names:
-                    yield Import(".".join([*base, alias.name]), node.lineno, late)
+                    name = ".".join([*base, alias.name])
+                    found.append(Import(name, node.lineno, late, typing))
             case ast.Call(
                 ast.Name("__import__" | "import_module") | ast.Attribute(attr="import_module"),
                 [ast.Constant(str(module)), *_],
             ):
-                yield Import(module, node.lineno, late)
+                found.append(Import(module, node.lineno, late, typing))
+            case ast.If(ast.Name("TYPE_CHECKING")):
+                waiting += [(child, late, True) for child in node.body]
+                waiting += [(child, late, typing) for child in node.orelse]
+                continue
+            case ast.expr() if not is_dynamic:
+                continue
         late = late or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        waiting += [(child, late) for child in ast.iter_child_nodes(node)]
+        waiting += [(child, late, typing) for child in ast.iter_child_nodes(node)]
+    return tuple(found)
 
 
 _ADDRESSES = ("scipy.linalg.cython_blas", "scipy.special.cython_special")
@@ -114,7 +127,7 @@ def violations(package: str, path: Path, source: str) -> list[str]:
     parent = ".".join(path.relative_to(ROOT).parent.parts)
     return [
         f"{path.relative_to(ROOT)}:{found.line} imports {found.module}"
-        for found in imports(ast.parse(source), parent)
+        for found in imports(source, parent)
         if not allowed(package, path, source, found)
     ]
 

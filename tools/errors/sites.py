@@ -80,6 +80,8 @@ def _of_file(path: Path) -> Iterator[Site]:
 
 def _raising(node: ast.AST, function: str) -> Iterator[tuple[ast.stmt, str]]:
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):  # there are no statements in it
+            continue
         inner = function
         if isinstance(child, (ast.FunctionDef, ast.ClassDef)):
             inner = f"{function}.{child.name}" if function else child.name

@@ -111,7 +111,7 @@ def check(found: list[Any], expected: list[Any]) -> None:
 
 def test_first_calls_of_the_same_functions(tmp_path: Path, switching: None) -> None:
     alone = module(tmp_path, "switching_alone").FUNCTIONS
-    few = points()[: 6 // one_in(3)]
+    few = points()[: 6 // one_in(6)]
     expected = [[all_ways(f, x) for x in few] for f in alone]
     for attempt in range(2 // one_in(2)):
         functions = module(tmp_path, f"switching_{attempt}").FUNCTIONS

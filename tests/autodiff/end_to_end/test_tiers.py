@@ -1,7 +1,7 @@
 """Every program of tests/programs gives the same value and gradient however it is run.
 
 Traced as it is written, by the automatic tier, compiled, and from text whose source nobody finds
-(there a clear error will do). The automatic tier and compiled functions are called 50 times with
+(there a clear error will do). The automatic tier and compiled functions are called many times with
 changing data, and each call is compared with the traced function at the same point.
 """
 
@@ -11,14 +11,14 @@ import pytest
 import autodiff
 from autodiff import autocompile
 from chainrules_core import ChainRulesError
-from tests.helpers import ROOT, load_programs
+from tests.helpers import ROOT, load_programs, one_in
 from tools.fuzz import repeated
 
 CATEGORIES = (
     "calls", "flow", "classes", "objects", "values", "mutation", "containers", "numerics", "models",
     "library", "construction", "protocols", "styles", "languages", "algorithms", "arrays",
 )  # fmt: skip
-CALLS = 50
+CALLS = 50 // one_in(2)
 ONLY_HERE = {"newton_until_converged"}  # it does not end away from its own point
 WAITS = {"asyncio_tasks_queue"}  # an error in one task leaves the other one waiting, as in Python
 

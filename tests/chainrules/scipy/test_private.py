@@ -94,7 +94,11 @@ def private_names(path):
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Attribute) and node.attr.startswith("_"):
-            names = [ast.unparse(node)]
+            root: ast.expr = node
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            is_theirs = isinstance(root, ast.Name) and root.id in ("np", "numpy", "scipy")
+            names = [ast.unparse(node)] if is_theirs else []
         else:
             continue
         for name in names:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from autodiff import ignore_derivatives
+from tests.helpers import one_in
 from tools.calls import numpy_calls, scipy_calls
 from tools.calls.draw import Call, Draw, Line
 from tools.calls.judge import judge
@@ -23,7 +24,8 @@ def test_a_call_with_random_arguments(number, line):
 
 
 def test_few_draws_are_no_reference():
-    found = [judge(line, SEED + number)[0].kind for number, line in enumerate(LINES)]
+    some = list(enumerate(LINES))[:: one_in(3)]
+    found = [judge(line, SEED + number)[0].kind for number, line in some]
     assert found.count("discarded") < len(found) / 20
 
 

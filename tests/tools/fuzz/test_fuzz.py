@@ -33,16 +33,17 @@ def judged(body: str, argument: str = "np.array([0.7, -1.3])") -> list[tuple[str
 
 
 def test_a_short_run_finds_nothing():
-    report = run(range(200))
+    n = 200 // one_in(5)
+    report = run(range(n))
     failed = [(seed, o.mode, o.detail) for seed, o, _ in report.failures]
     assert failed == []
-    assert report.counts["plain", "discarded"] < 10
-    assert report.counts["reverse", "right"] > 170
+    assert report.counts["plain", "discarded"] < 0.05 * n
+    assert report.counts["reverse", "right"] > 0.85 * n
 
 
 @pytest.mark.parametrize("name", generators.names())
 def test_a_short_run_of_every_generator_in_every_mode_finds_nothing(name):
-    report = run(range(27 // one_in(6)), name, MODES)
+    report = run(range(27 // one_in(9)), name, MODES)
     assert [(seed, o.mode, o.detail) for seed, o, _ in report.failures] == []
     judged = [report.counts[mode, "right"] + report.counts[mode, "error"] for mode in MODES]
     assert min(judged) > 0
@@ -203,19 +204,19 @@ def test_clean_error():
 # -- what it must find ---------------------------------------------------------------------------
 
 
-def found_by(plant: str, seeds: str) -> str:
+def found_by(plant: str, seeds: str, shown: int = 1) -> str:
     """What a run prints in a process of its own, in which something wrong was planted."""
     code = (
         "import operator\nimport numpy as np\nimport autodiff\n"
         "from chainrules_core import rrule, frule\nfrom chainrules_core.define import scalar_rule\n"
         f"{plant}\nfrom tools.fuzz.__main__ import main\n"
-        f"print('status', main({seeds.split()} + ['--jobs', '1', '--show', '2']))"
+        f"print('status', main({seeds.split()} + ['--jobs', '1', '--show', '{shown}']))"
     )
     return run_python("-c", code).stdout
 
 
 def test_finds_a_wrong_rule_and_makes_the_program_short():
-    printed = found_by("scalar_rule(np.cos, lambda y, x: np.sin(x))", "--seed 0 --count 40")
+    printed = found_by("scalar_rule(np.cos, lambda y, x: np.sin(x))", "--seed 0 --count 40", 2)
     assert "status True" in printed
     assert "wrong in" in printed
     programs = [text.partition("ARGUMENTS")[0] for text in printed.split("def program")[1:]]

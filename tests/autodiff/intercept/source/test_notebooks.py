@@ -99,7 +99,7 @@ import autodiff as _autodiff
 @pytest.mark.filterwarnings("ignore")
 def test_programs_are_in_cells_what_they_are_in_files(tmp_path: Path) -> None:
     paths = [p for p in sorted((ROOT / "tests/programs").glob("*.py")) if "test_" not in p.name]
-    paths = paths[:: one_in(6)]
+    paths = paths[:: one_in(8)]
     sources = [path.read_text(encoding="utf-8") for path in paths]
     cells = [START, *[cell for source in sources for cell in (source, ASK)]]
     printed = run(cells, tmp_path)
@@ -116,4 +116,4 @@ def test_programs_are_in_cells_what_they_are_in_files(tmp_path: Path) -> None:
             np.testing.assert_allclose(found[0], value, rtol=1e-12)
             np.testing.assert_allclose(found[1], slope, rtol=1e-9, atol=1e-12)
             compared += 1
-    assert compared > 450 / one_in(6) - 20
+    assert compared > 450 / one_in(8) - 20

@@ -56,7 +56,7 @@ def stiff(x):
     def fun(t, y):
         return np.array([-1000 * x[0] * (y[0] - np.cos(t)), y[0] - x[1] * y[1]])
 
-    solver = integrate.BDF(fun, 0.0, np.array([x[2], x[3]]), 1.0, **TIGHT)
+    solver = integrate.BDF(fun, 0.0, np.array([x[2], x[3]]), 0.4, **TIGHT)
     while solver.status == "running":
         solver.step()
     return np.sum(solver.y**2)
@@ -142,8 +142,8 @@ def test_the_solution_is_that_of_scipy():
 
 def test_second_derivatives():
     f = by_solver("DOP853")
-    expected = differences(lambda x: gradient(f, x), X, 1e-3, order=4)
-    np.testing.assert_allclose(hessian(f, X), expected, rtol=1e-5, atol=1e-5)
+    expected = differences(lambda t: gradient(f, X + t * DIRECTION), 0.0, 1e-3, order=4)
+    np.testing.assert_allclose(hessian(f, X) @ DIRECTION, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_what_a_solver_keeps_is_refused():
