@@ -103,7 +103,7 @@ THINNED = {
     "tests/chainrules/test_constant_dtypes.py": 4,
     "tests/edge_values": 2,
     "tests/examples/test_gallery.py": 3,
-    "tests/programs": 4,  # `make pythons` runs all of them
+    "tests/programs": 2,  # `make pythons` runs all of them
     "tests/tools/calls": 3,
     "tests/tools/errors": 2,
     "tests/tools/fuzz/test_fuzz.py": 3,
