@@ -155,16 +155,13 @@ def untraced_call(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         if resolved is not None and isinstance(resolved[0], DecomposeRule):
             return body_of(resolved[0].body)(*args, **kwargs)
     plain = tuple([without(a, CONSTANT) for a in args])
-    may_write = not _leaves_alone(f)
-    if may_write:  # a pullback may hold what the arrays have in them
-        plain = tuple(
-            [copy_of(p) if is_constant(a) else p for a, p in zip(args, plain, strict=True)]
-        )
-    y = f(*plain, **{name: without(value, CONSTANT) for name, value in kwargs.items()})
-    if may_write:
-        for a, p in zip(args, plain, strict=True):
-            if is_constant(a) and p.tobytes() != a._value.tobytes():
-                a[...] = p
+    options = {name: without(value, CONSTANT) for name, value in kwargs.items()}
+    if _leaves_alone(f):
+        y = f(*plain, **options)
+    else:
+        y, has_written = _noting_writes(f, args, plain, options)
+        if has_written:
+            return y
     if type(y) is not np.ndarray and type(y) not in (list, tuple):
         return y
     made = map_leaves(y, _constant_array)
@@ -179,6 +176,36 @@ def _leaves_alone(f: Any) -> bool:
     home = getattr(f, "__objclass__", f)
     package = (getattr(home, "__module__", None) or "").partition(".")[0]
     return isinstance(f, np.ufunc) or package in _READERS
+
+
+def _noting_writes(
+    f: Callable, args: tuple, plain: tuple, options: dict[str, Any]
+) -> tuple[Any, bool]:
+    """Call `f` on arrays that a pullback may hold; return the result and whether it wrote into one.
+
+    What it has written gets into `args`, and the arrays are as they were.
+    """
+    given = [(a, copy_of(p)) for a, p in zip(args, plain, strict=True) if is_constant(a)]
+    written = []
+    try:
+        y = f(*plain, **options)
+        if any(before.tobytes() != a._value.tobytes() for a, before in given):
+            itself = {id(a._value): a for a, _ in given}
+
+            def settled(x: Any) -> Any:
+                if id(x) in itself:
+                    return itself[id(x)]
+                return _constant_array(copy_of(x)) if type(x) is np.ndarray else x
+
+            y = map_leaves(y, settled)
+    finally:
+        for a, before in given:
+            if before.tobytes() != a._value.tobytes():
+                written.append((a, copy_of(a._value)))
+                a._value[...] = before
+    for a, after in written:
+        a[...] = after
+    return y, bool(written)
 
 
 def _constant_array(y: Any) -> Any:
