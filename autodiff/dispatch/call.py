@@ -20,10 +20,12 @@ from autodiff.dispatch.arguments import (
     Stripped,
     as_they_are,
     cells_as_numbers,
+    constant_array,
     has_constants,
     innermost,
     is_constant,
     kept,
+    noting_writes,
     numbers_of,
     through_containers,
     without,
@@ -31,7 +33,6 @@ from autodiff.dispatch.arguments import (
 from autodiff.errors import DifferentiationError, array_of_objects, missing_rule
 from autodiff.fastpath.elementwise import NOT_HERE
 from autodiff.fastpath.gather_scalars import gathered
-from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.views import note_shared
 from autodiff.trace.checks.conversions import OF_SHAPE, check_texts, constant
 from autodiff.trace.checks.decisions import note_call
@@ -39,7 +40,6 @@ from autodiff.trace.checks.number_classes import INSTANCES, computes_itself
 from autodiff.trace.nodes import Node, Part, ProductNode, Whole
 from autodiff.trace.pytree import as_tangent, is_row, map_leaves, parts_of, rebuilt, tangent_of
 from autodiff.trace.tape import CONSTANT, Tape
-from autodiff.trace.trace_stack import may_hold_traced
 from autodiff.trace.tracer import TRACERS, Tracer, wrap
 from chainrules_core import (
     ChainRulesError,
@@ -159,12 +159,12 @@ def untraced_call(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     if _leaves_alone(f):
         y = f(*plain, **options)
     else:
-        y, has_written = _noting_writes(f, args, plain, options)
+        y, has_written = noting_writes(f, args, plain, options)
         if has_written:
             return y
     if type(y) is not np.ndarray and type(y) not in (list, tuple):
         return y
-    made = map_leaves(y, _constant_array)
+    made = map_leaves(y, constant_array)
     return note_shared(made, args, f, lambda args: call(f, args, kwargs))
 
 
@@ -176,40 +176,6 @@ def _leaves_alone(f: Any) -> bool:
     home = getattr(f, "__objclass__", f)
     package = (getattr(home, "__module__", None) or "").partition(".")[0]
     return isinstance(f, np.ufunc) or package in _READERS
-
-
-def _noting_writes(
-    f: Callable, args: tuple, plain: tuple, options: dict[str, Any]
-) -> tuple[Any, bool]:
-    """Call `f` on arrays that a pullback may hold; return the result and whether it wrote into one.
-
-    What it has written gets into `args`, and the arrays are as they were.
-    """
-    given = [(a, copy_of(p)) for a, p in zip(args, plain, strict=True) if is_constant(a)]
-    written = []
-    try:
-        y = f(*plain, **options)
-        if any(before.tobytes() != a._value.tobytes() for a, before in given):
-            itself = {id(a._value): a for a, _ in given}
-
-            def settled(x: Any) -> Any:
-                if id(x) in itself:
-                    return itself[id(x)]
-                return _constant_array(copy_of(x)) if type(x) is np.ndarray else x
-
-            y = map_leaves(y, settled)
-    finally:
-        for a, before in given:
-            if before.tobytes() != a._value.tobytes():
-                written.append((a, copy_of(a._value)))
-                a._value[...] = before
-    for a, after in written:
-        a[...] = after
-    return y, bool(written)
-
-
-def _constant_array(y: Any) -> Any:
-    return Tracer(y, CONSTANT, -1) if may_hold_traced(y) else y
 
 
 def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any:
