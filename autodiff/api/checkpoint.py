@@ -31,7 +31,7 @@ from autodiff.trace.linearize import Linearised
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves
 from autodiff.trace.trace_stack import is_recording, noting_draws, owner_id
-from autodiff.trace.tracer import Tracer, is_tracer, note_view, untraced
+from autodiff.trace.tracer import Tracer, bare, is_tracer, note_view, untraced
 from chainrules_core.rules import name_of
 
 
@@ -188,7 +188,12 @@ class Segment(Template):
             return self.first(values)
         tape.check_open()
         if tape.forward or tape.program:
-            return self.run(values)
+            y = self.run(values)
+            owners = {
+                owner_id(bare(x)): i for i, x in enumerate(values) if type(bare(x)) is np.ndarray
+            }
+            self.note_shared(y, owners)
+            return y
         self.hold(tape)
         wanted = [i for i, v in enumerate(values) if is_tracer(v) and v._tape is tape]
         inner = [of_level(v, tape) for v in values]
@@ -241,10 +246,15 @@ class Segment(Template):
                 "its arguments nor captured in its closure, defaults or self: its derivative would "
                 "be lost. Pass it as an argument."
             )
-        for place, leaf in enumerate(leaves_of(y)):
-            if type(leaf) is np.ndarray and owner_id(leaf) in again.owners:
-                self.shared[place] = again.owners[owner_id(leaf)]
+        self.note_shared(y, again.owners)
         return map_leaves(y, _compact)
+
+    def note_shared(self, y: Any, owners: dict[int, int]) -> None:
+        """Note which leaves of the output share memory with an argument."""
+        for place, leaf in enumerate(leaves_of(y)):
+            plain = bare(leaf)
+            if type(plain) is np.ndarray and owner_id(plain) in owners:
+                self.shared[place] = owners[owner_id(plain)]
 
     def _check_alike(self, before: Any, again: Any) -> None:
         """Raise if the second run gave another value."""

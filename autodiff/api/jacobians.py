@@ -153,13 +153,19 @@ def _rows_of(traced: Linearised, output: Any) -> list:
         if shape == ():
             return rows[0]
         if not rows:
-            return [np.zeros((*shape, 0)) for _ in traced.arguments]
-        blocks = [_stacked(parts) for parts in zip(*rows, strict=True)]
+            blocks = [map_variables(a, _no_rows) for a in traced.arguments]
+        else:
+            blocks = [_stacked(parts) for parts in zip(*rows, strict=True)]
 
     def shaped(rows: Any) -> Any:
         return np.reshape(rows, shape + np.shape(rows)[1:])
 
     return [map_variables(block, shaped) for block in blocks]
+
+
+def _no_rows(x: Any) -> np.ndarray:
+    """Return the Jacobian of an empty array by `x`, before it gets the shape of that array."""
+    return np.zeros((0, *shape_of(x)), np.result_type(untraced(x)))
 
 
 def _stacked(rows: Sequence[Any]) -> Any:
@@ -204,6 +210,8 @@ def _as_last_axes(columns: list[Any], out: Any, leaf: Any) -> Any:
     shape = np.shape(leaf)
     if shape == ():
         return columns[0]
+    if not columns:
+        return np.zeros(np.shape(out) + shape, np.result_type(untraced(out)))
     return np.reshape(np.moveaxis(np.stack(columns), 0, -1), np.shape(out) + shape)
 
 

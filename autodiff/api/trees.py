@@ -179,7 +179,7 @@ class Ravelling:
         if bare(part).dtype != dtype:
             part = part.astype(dtype)
         if kind is np.ndarray:
-            return np.reshape(part, shape)
+            return np.reshape(part, shape).copy()
         return part[0] if is_tracer(part) else kind(part[0])
 
 

@@ -20,10 +20,12 @@ from autodiff.dispatch.arguments import (
     Stripped,
     as_they_are,
     cells_as_numbers,
+    constant_array,
     has_constants,
     innermost,
     is_constant,
     kept,
+    noting_writes,
     numbers_of,
     through_containers,
     without,
@@ -31,7 +33,6 @@ from autodiff.dispatch.arguments import (
 from autodiff.errors import DifferentiationError, array_of_objects, missing_rule
 from autodiff.fastpath.elementwise import NOT_HERE
 from autodiff.fastpath.gather_scalars import gathered
-from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.views import note_shared
 from autodiff.trace.checks.conversions import OF_SHAPE, check_texts, constant
 from autodiff.trace.checks.decisions import note_call
@@ -39,7 +40,6 @@ from autodiff.trace.checks.number_classes import INSTANCES, computes_itself
 from autodiff.trace.nodes import Node, Part, ProductNode, Whole
 from autodiff.trace.pytree import as_tangent, is_row, map_leaves, parts_of, rebuilt, tangent_of
 from autodiff.trace.tape import CONSTANT, Tape
-from autodiff.trace.trace_stack import may_hold_traced
 from autodiff.trace.tracer import TRACERS, Tracer, wrap
 from chainrules_core import (
     ChainRulesError,
@@ -155,19 +155,16 @@ def untraced_call(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         if resolved is not None and isinstance(resolved[0], DecomposeRule):
             return body_of(resolved[0].body)(*args, **kwargs)
     plain = tuple([without(a, CONSTANT) for a in args])
-    may_write = not _leaves_alone(f)
-    if may_write:  # a pullback may hold what the arrays have in them
-        plain = tuple(
-            [copy_of(p) if is_constant(a) else p for a, p in zip(args, plain, strict=True)]
-        )
-    y = f(*plain, **{name: without(value, CONSTANT) for name, value in kwargs.items()})
-    if may_write:
-        for a, p in zip(args, plain, strict=True):
-            if is_constant(a) and p.tobytes() != a._value.tobytes():
-                a[...] = p
+    options = {name: without(value, CONSTANT) for name, value in kwargs.items()}
+    if _leaves_alone(f):
+        y = f(*plain, **options)
+    else:
+        y, has_written = noting_writes(f, args, plain, options)
+        if has_written:
+            return y
     if type(y) is not np.ndarray and type(y) not in (list, tuple):
         return y
-    made = map_leaves(y, _constant_array)
+    made = map_leaves(y, constant_array)
     return note_shared(made, args, f, lambda args: call(f, args, kwargs))
 
 
@@ -179,10 +176,6 @@ def _leaves_alone(f: Any) -> bool:
     home = getattr(f, "__objclass__", f)
     package = (getattr(home, "__module__", None) or "").partition(".")[0]
     return isinstance(f, np.ufunc) or package in _READERS
-
-
-def _constant_array(y: Any) -> Any:
-    return Tracer(y, CONSTANT, -1) if may_hold_traced(y) else y
 
 
 def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from autodiff.dispatch import call as calls
 from autodiff.dispatch.arguments import (
     Stripped,
+    as_it_is,
     innermost,
     is_constant,
     numbers_of,
@@ -284,7 +285,7 @@ class Pushed:
         y = self._run([own(a) for a in self.args], (None,) * len(self.arguments), own)[0]
         y = map_leaves(y, numbers_of)
         # The program may write into the result.
-        self._first = map_leaves(y, lambda x: x.copy() if type(x) is np.ndarray else x)
+        self._first = map_leaves(y, lambda x: x.copy() if type(x) is np.ndarray else as_it_is(x))
         return y
 
     def push(self, dots: tuple) -> tuple[Any, Any]:

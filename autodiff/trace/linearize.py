@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.dispatch.arguments import is_constant, of_level
+from autodiff.dispatch.arguments import as_it_is, is_constant, of_level
 from autodiff.errors import ArgumentError, MutationError, OutputError, SeedError, system_of
 from autodiff.fastpath.blocked_products import LARGE, MAPPED_SEPARATELY, keep_freed_memory
 from autodiff.fastpath.blocked_sweep import sweep_chain
@@ -231,9 +231,13 @@ class Linearised:
         return gradients if places is None else [gradients[place] for place in places]
 
     def keep_from_changes(self) -> None:
-        """Copy the arrays in the value: the caller may write into them, pullbacks use them."""
+        """Copy the arrays in the value: the caller may write into them, pullbacks use them.
+
+        Those that an outer derivative or a recording traces are copied, too: the function may have
+        returned its argument.
+        """
         self.value = map_leaves(
-            self.value, lambda leaf: leaf.copy() if type(leaf) is np.ndarray else leaf
+            self.value, lambda leaf: leaf.copy() if type(bare(leaf)) is np.ndarray else leaf
         )
 
     def check_paths(self) -> None:
@@ -389,7 +393,7 @@ def _leaf(x: Any, tape: Tape, given: TracedArguments | None, at_once: bool) -> A
             x = x._value
     place = tape.add(Leaf(ProjectTo(x)))
     if type(x) is not np.ndarray:
-        traced = wrap(x, tape, place)
+        traced = wrap(as_it_is(x), tape, place)
         if type(x) is Tracer and isinstance(x, np.ndarray):
             tape.copied.append((traced, place, x))
             if given is not None:

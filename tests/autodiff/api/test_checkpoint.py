@@ -310,3 +310,13 @@ def test_a_generator_made_inside_from_a_seed_is_fine(differences: Callable) -> N
         return np.sum(noisy(x, 3))
 
     np.testing.assert_allclose(gradient(f, X), differences(f, X), rtol=1e-6)
+
+
+def test_a_write_into_an_argument_that_is_returned_under_compile() -> None:
+    def f(x: Any) -> Any:
+        y = checkpoint(lambda v: v[:2], x)
+        y[0] = 3.0
+        return np.sum(x**2) + np.sum(y**3)
+
+    with pytest.raises(autodiff.MutationError, match="shares its memory"):
+        autodiff.compile(lambda x: gradient(f, x))(X)

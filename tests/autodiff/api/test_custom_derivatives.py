@@ -306,3 +306,26 @@ def test_an_object_that_stands_in_several_places(rule: Callable) -> None:
     assert gradient(f, 1.0, 2.0) == (210.0, 1000.0)
     assert autodiff.derivative(f, 1.0, 2.0, argnums=0) == 210.0
     assert autodiff.derivative(f, 1.0, 2.0, argnums=1) == 1000.0
+
+
+def written(a: Any) -> Any:
+    a[1] = 9.0
+    return a
+
+
+@pytest.mark.parametrize("body", [lambda a: a, lambda a: a[:2], lambda a: [a, a], written])
+def test_what_is_returned_of_an_argument_without_tangent_is_that_argument(body: Callable) -> None:
+    @autodiff.custom_jvp
+    def g(a: Any) -> Any:
+        return body(a)
+
+    g.defjvp(lambda primals, tangents: (body(primals[0]), body(tangents[0])))
+
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        parts = g(y)
+        (parts if isinstance(parts, np.ndarray) else parts[0])[0] = 7.0
+        return np.sum(y**2)
+
+    x = np.array([1.0, 2.0, 3.0])
+    assert autodiff.pushforward(f, x)[0] == f(x)

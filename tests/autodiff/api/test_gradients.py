@@ -8,9 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import derivative, gradient, pullback, value_and_gradient
+from autodiff import (
+    compile,
+    derivative,
+    gradient,
+    pullback,
+    pushforward,
+    ravel,
+    value_and_gradient,
+)
 from chainrules_core import NoTangent, Tangent, ZeroTangent, thunk
-from tests.helpers import Data, Pair
+from tests.helpers import Data, Pair, differences
 
 X = np.array([1.0, -2.0, 3.0])
 
@@ -142,3 +150,54 @@ def test_an_array_of_objects_has_no_gradient_beside_an_argument_that_has_one() -
     words = np.array(["a", None, 3], object)
     assert gradient(lambda x, words: x * x * len(words), 2.0, words) == (12.0, None)
     assert gradient(lambda words, x: x * x * len(words), words, 2.0) == (None, 12.0)
+
+
+def writes_into_the_argument_of_a_pullback(x: Any) -> Any:
+    _, back = pullback(lambda v: v**2, x)
+    x[0] = 5.0
+    return np.sum(back(np.ones(3)) ** 2) + np.sum(x**3)
+
+
+def writes_into_the_value_of_a_pullback(x: Any) -> Any:
+    (y, z), back = pullback(lambda v: (v, v[1:]), x)
+    y *= 3.0
+    z[0] = 7.0
+    return np.sum(x**2) + np.sum(y**3) + np.sum(back((y, z)))
+
+
+def writes_into_the_value_of_a_pushforward(x: Any) -> Any:
+    y, push = pushforward(lambda v: v, x)
+    y[0] = 5.0
+    return np.sum(x**2) + np.sum(y**3) + np.sum(push(y * y))
+
+
+def writes_into_a_nest_made_of_a_vector(x: Any) -> Any:
+    vector, nest = ravel({"a": x, "b": x * 2})
+    made = nest(vector)
+    made["a"][1] = 4.0
+    return np.sum(vector**3) + np.sum(made["a"] ** 2)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        writes_into_the_argument_of_a_pullback,
+        writes_into_the_value_of_a_pullback,
+        writes_into_the_value_of_a_pushforward,
+        writes_into_a_nest_made_of_a_vector,
+    ],
+)
+def test_later_writes_in_an_outer_derivative_or_a_recording(f: Callable) -> None:
+    expected = differences(lambda x: f(x.copy()), X)
+    np.testing.assert_allclose(gradient(f, X), expected, rtol=1e-6)
+    np.testing.assert_allclose(gradient(lambda x: f(x * 1.0), X), expected, rtol=1e-6)
+    compiled, of_gradient = compile(f), compile(lambda x: gradient(f, x))
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(X.copy()), f(X.copy()))
+        np.testing.assert_allclose(of_gradient(X.copy()), expected, rtol=1e-6)
+
+
+def test_the_value_of_a_compiled_pullback_is_a_copy() -> None:
+    compiled = compile(lambda x: pullback(lambda v: (v, v[1:]), x)[0])
+    for _ in range(2):
+        assert not any(np.shares_memory(y, X) for y in compiled(X))

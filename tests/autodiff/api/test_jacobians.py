@@ -288,3 +288,20 @@ def test_a_hessian_at_a_minimum_whose_gradient_is_rounding() -> None:
         return np.sum((np.sin(x) - np.sin(X)) ** 2 * np.exp(x))
 
     np.testing.assert_allclose(hessian(f, X), np.diag(2 * np.cos(X) ** 2 * np.exp(X)), atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (2, 0), (0,), (2, 2)])
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_shapes_of_empty_arrays(shape: tuple, is_compiled: bool) -> None:
+    def shapes(x: Any) -> list:
+        found = [
+            hessian(lambda v: np.sum(v**2), x),
+            *[jacobian(lambda v: v * 2, x, mode=mode) for mode in ("forward", "reverse")],
+            *[jacobian(lambda v: v[:0], x, mode=mode) for mode in ("forward", "reverse")],
+            jacobian(lambda p: p["a"] * p["b"], {"a": x, "b": 2.0})["a"],
+        ]
+        return [np.shape(y) for y in found]
+
+    x = np.ones(shape)
+    expected = [2 * shape] * 3 + [(0, *shape[1:], *shape)] * 2 + [2 * shape]
+    assert (autodiff.compile(shapes) if is_compiled else shapes)(x) == expected
