@@ -362,7 +362,7 @@ class BlockSweep:
         part = text = e.part_of_shadow(op, index) if is_view else f"{e.place(op)}[{index}]"
         if is_view and self.sweep_update(op, part):
             return
-        if (is_view or self.is_range(op)) and self.may_borrow(op):
+        if region.is_array and not has_arrays(op.data) and self.may_borrow(op):
             self.borrowed[value] = [(memory, part)] if is_zeroed else []
             is_zeroed = False
         elif op.f is None and has_places(op.data, at):
@@ -432,10 +432,6 @@ class BlockSweep:
             return False
         is_call = made in self.block.ops and made.code == "call"
         return is_call and is_elementwise(made) and not e.has_strong_zero(made)
-
-    def is_range(self, op: Op) -> bool:
-        """Whether machine code writes into a view."""
-        return self.e.for_native and region_of(op).is_array and not has_arrays(op.data)
 
     def is_added_now(self, op: Op) -> bool:
         """Whether the cotangent of a written value is added to something, not bound to a name."""
