@@ -17,11 +17,11 @@ import numpy as np
 from autodiff.compiler.kernels.linalg.linalg_ops import is_part_of_pair
 from autodiff.compiler.kernels.loop_codegen import LoopWriter
 from autodiff.compiler.kernels.loop_ir import NotLowerableError, StridedView, constant
-from autodiff.compiler.kernels.lowering_table import handles, is_view
+from autodiff.compiler.kernels.lowering_table import handles, is_real, is_view
 from autodiff.compiler.kernels.step_lowering import Lowerer
 from autodiff.compiler.passes.counts_as_floats import counts_to_floats
-from autodiff.compiler.python_backend.scalar_exprs import is_number
 from autodiff.compiler.recording.ir import (
+    FLOAT32,
     FLOAT64,
     TUPLE,
     Meta,
@@ -271,20 +271,21 @@ class Kernel:
                 arrays.append(k)
                 if view.kind != "v" or writer.direct.get(view.base) != k:
                     body += _copied_out(writer, view, f"p{k}")
-                results.append(f"p{k}" if meta.dtype == FLOAT64 else f"p{k} != 0.0")
+                results.append(f"p{k} != 0.0" if meta.dtype == np.bool_ else f"p{k}")
                 continue
             body.append(f"put(numbers, {len(numbers)}, {_scalar_result(writer, view)})")
             text = f"n[{len(numbers)}]"
             numbers.append(text)
-            if not is_number(meta):
+            if not is_real(meta):
                 text = f"{text} != 0.0"
             elif meta.shape == ():
-                text = f"array({text})"
+                text = f"array({text}, {meta.dtype.name!r})"
+            elif meta.type is np.float32:
+                text = f"float32({text})"
             elif meta.type is not float:
                 text = f"float64({text})"
             results.append(text)
         given = [f"x{k}" for k in range(len(reader.given))]
-        outputs = [metas[k].shape or () for k in arrays]
         parameters = [*given, *[f"p{k}" for k in arrays], "numbers", "s"]
         head = f"def kernel({', '.join(parameters)}):"
         self.source = "\n    ".join([head, *body, "return 1"]) + "\n"
@@ -292,10 +293,9 @@ class Kernel:
         self.is_brief = lines >= _MANY_LINES and elements < _FEW_PER_LINE * lines
         self._size = max(1, writer.size)
         self._given = [_parameter(x, reader) for x in reader.given]
-        self._written = [
-            ArrayParameter(shape, FLOAT64, is_written=True)
-            for shape in (*outputs, (len(numbers),), (self._size,))
-        ]
+        outputs = [(metas[k].shape or (), _dtype_in_memory(metas[k])) for k in arrays]
+        outputs += [((n,), FLOAT64) for n in (len(numbers), self._size)]
+        self._written = [ArrayParameter(*x, is_written=True) for x in outputs]
         self._wrapper = self._around(given, arrays, metas, len(numbers), results)
         self._run: Callable | None = None
 
@@ -318,7 +318,10 @@ class Kernel:
             is_fixed = g is None or g.strides is not None
             ordered.append(x if is_fixed else f"require({x}, None, 'CA')")
         lines = ["try: s = memory.pop()", "except IndexError: s = empty(size)"]
-        lines += [f"if p{k} is None: p{k} = empty({metas[k].shape!r})" for k in arrays]
+        lines += [
+            f"if p{k} is None: p{k} = empty({metas[k].shape!r}, '{_dtype_in_memory(metas[k])}')"
+            for k in arrays
+        ]
         lines += [f"numbers = empty({n})", *floats]
         lines += [
             f"done = run({', '.join([*given, rest])})",
@@ -341,7 +344,8 @@ class Kernel:
         run = machine_code(self.source, self._tables, given, is_long, self.is_brief)
         names: dict[str, Any] = {
             "run": run, "memory": [], "size": self._size, "empty": np.empty,
-            "array": np.array, "float64": np.float64, "require": np.require,
+            "array": np.array, "float64": np.float64, "float32": np.float32,
+            "require": np.require,
         }  # fmt: skip
         exec(compile(self._wrapper, f"{MADE_HERE}call of a kernel>", "exec"), names)
         self._run = names["call"]
@@ -385,7 +389,13 @@ def _parameter(x: Any, reader: Lowerer) -> ArrayParameter | None:
     if not meta.shape:
         return None
     strides = reader.strides.get(x.i) if type(x) is Ref else None
-    return ArrayParameter(meta.shape, meta.dtype, strides and tuple([8 * n for n in strides]))
+    n = meta.dtype.itemsize
+    return ArrayParameter(meta.shape, meta.dtype, strides and tuple([n * s for s in strides]))
+
+
+def _dtype_in_memory(meta: Meta) -> np.dtype:
+    """Return the dtype of an array that a kernel returns; booleans are written as floats."""
+    return FLOAT32 if meta.dtype == FLOAT32 else FLOAT64
 
 
 def _with_floats(given: ArrayParameter | None) -> ArrayParameter | None:

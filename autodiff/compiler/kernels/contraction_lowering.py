@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView
-from autodiff.compiler.recording.ir import Meta, Step, shape_of
+from autodiff.compiler.recording.ir import FLOATS, Meta, Step, shape_of
 from chainrules_core.operations.contraction import extents_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def subscripts(step: Step, metas: list[Meta]) -> tuple[str, str, str] | None:
     """Return the axes of both factors and of the result as letters; None for other calls."""
     options = step.kwargs or {}
     if step.f in _MATMUL and len(step.args) == 2 and not options:
-        m, n = (len(shape_of(x, metas) or ()) for x in step.args)
+        m, n = (len(shape_of(x, metas, FLOATS) or ()) for x in step.args)
         return _of_matmul(m, n) if min(m, n) >= 1 and max(m, n) > 2 else None
     if step.f is np.einsum and len(step.args) == 3 and type(step.args[0]) is str:
         if options.keys() - {"optimize"}:
@@ -35,7 +35,7 @@ def subscripts(step: Step, metas: list[Meta]) -> tuple[str, str, str] | None:
         return _of_einsum(step.args[0].replace(" ", ""))
     if step.f is np.tensordot and 2 <= len(step.args) <= 3 and not options.keys() - {"axes"}:
         axes = step.args[2] if len(step.args) == 3 else options.get("axes", 2)
-        a, b = (shape_of(x, metas) for x in step.args[:2])
+        a, b = (shape_of(x, metas, FLOATS) for x in step.args[:2])
         return None if a is None or b is None else _of_tensordot(len(a), len(b), axes)
     return None
 
@@ -83,7 +83,7 @@ def is_contraction(step: Step, metas: list[Meta]) -> bool:
     if letters is None:
         return False
     left, right, _ = letters
-    a, b = (shape_of(x, metas) for x in factors_of(step))
+    a, b = (shape_of(x, metas, FLOATS) for x in factors_of(step))
     if a is None or b is None or len(a) != len(left) or len(b) != len(right):
         return False
     extents = _extents(letters, a, b)

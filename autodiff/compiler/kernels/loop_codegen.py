@@ -155,7 +155,7 @@ class LoopWriter(MemoryPlan):
         if op.is_number and divides and not _is_nonzero_constant(op.args[-1]):
             self.write(f"if {args[-1]} == 0.0: return 2")
         name, facts = self.variable(p), facts_of(op.f)
-        self.write(f"{name} = {facts.loops.format(*args)}")
+        self.write(f"{name} = {op.rounded(facts.loops.format(*args))}")
         if op.is_number and facts.undefined:
             self.write(f"if {facts.undefined.format(*args, y=name)}: return 2")
 
@@ -358,7 +358,7 @@ class LoopWriter(MemoryPlan):
             text = facts_of(op.f).loops.format(*args)
         elif op.kind == "change" and op.extra[0] != "=":
             text = f"get(s, {to}) {op.extra[0]} {text}"
-        self.write(f"g{p} = {text}")
+        self.write(f"g{p} = {op.rounded(text)}")
         if to:
             value = f"1.0 if g{p} else 0.0" if op.is_bool else f"g{p}"
             array = f"p{self.direct[p]}" if p in self.direct else "s"

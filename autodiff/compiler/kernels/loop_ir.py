@@ -104,11 +104,15 @@ class LoopOp:
         Options, which depend on the kind.
     is_bool : bool
         Whether the result consists of booleans.
+    is_float32 : bool
+        Whether the result is rounded to single precision.
     is_number : bool
         Whether the result is a Python number, so that arithmetic raises errors as in Python.
     """
 
-    __slots__ = ("args", "extra", "f", "is_bool", "is_number", "kind", "offset", "shape")
+    __slots__ = (
+        "args", "extra", "f", "is_bool", "is_float32", "is_number", "kind", "offset", "shape",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -126,12 +130,17 @@ class LoopOp:
         self.shape = shape
         self.extra = extra
         self.is_bool = False
+        self.is_float32 = False
         self.is_number = False
 
     @property
     def size(self) -> int:
         """The number of elements of the result."""
         return math.prod(self.shape)
+
+    def rounded(self, text: str) -> str:
+        """Return the expression of an element of the result, given its value in float64."""
+        return f"float32({text})" if self.is_float32 else text
 
 
 def at(place: str, terms: list[str]) -> str:

@@ -34,7 +34,8 @@ from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.python_backend.scalar_exprs import is_bool, is_number
 from autodiff.compiler.recording.domain_guards import SOURCES
 from autodiff.compiler.recording.ir import (
-    FLOAT64,
+    FLOAT32,
+    FLOATS,
     Meta,
     Ref,
     Step,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 
 LARGEST = 1 << 20
 """Arrays with up to this number of elements are read and written by kernels."""
-NUMBERS = (int, float, bool, np.float64, np.bool_)
+NUMBERS = (int, float, bool, np.float64, np.float32, np.bool_)
 """Classes of numbers that can be constants in a kernel."""
 _MOST_OPERANDS = 4096
 
@@ -63,16 +64,31 @@ VIEWS = of_kind(VIEW)
 _CHANGES = {set_item: "=", set_flat: "=", add_item: "+", sub_item: "-"}
 _PLAIN_INDEX = (int, np.int64, np.intp, slice, type(None), type(Ellipsis))
 _LOOPS = known("loops")
+CONVERSIONS = (float, np.float64, np.float32)
+
+
+def is_real(meta: Meta) -> bool:
+    """Whether a value is a single float64 or float32: a number or an array without axes."""
+    return is_number(meta) or (meta.dtype == FLOAT32 and not meta.shape)
+
+
+def computes_in_float32(step: Step, metas: list[Meta]) -> bool:
+    """Whether a step computes in single precision, to which NumPy rounds numbers of Python."""
+    meta = metas[step.out]
+    if not is_bool(meta) and meta.dtype != np.bool_:
+        return meta.dtype == FLOAT32
+    dtypes = [metas[a.i].dtype if type(a) is Ref else getattr(a, "dtype", None) for a in step.args]
+    return {x for x in dtypes if x in FLOATS} == {FLOAT32}
 
 
 def is_view(step: Step, metas: list[Meta]) -> bool:
-    """Whether a step takes a view of a float64 array, of any size."""
+    """Whether a step takes a view of an array of floats, of any size."""
     if step.f not in VIEWS or step.out < 0 or not _is_of_floats(step.args[0], metas):
         return False
     if any(refs_of(Step(step.f, step.args[1:], step.kwargs, 0))):
         return False
     meta = metas[step.out]
-    if not (is_number(meta) or _has_dtype(meta)):
+    if not (is_real(meta) or _has_dtype(meta)):
         return False
     if step.f is np.diag and len(_shape(step.args[0], metas)) != 2:
         return False
@@ -91,8 +107,8 @@ def handles(step: Step, metas: list[Meta]) -> bool:
     meta = metas[step.out]
     if meta.dtype == np.bool_ and f not in _LOOPS and f not in BOOLEAN_REDUCTIONS:
         return False
-    if f in (float, np.float64):
-        return len(step.args) == 1 and is_number(meta) and _is_operand(step.args[0], metas)
+    if f in CONVERSIONS:
+        return len(step.args) == 1 and is_real(meta) and _is_operand(step.args[0], metas)
     return lowering_of(f, step, metas) is not None
 
 
@@ -100,10 +116,10 @@ def _is_known_guard(args: tuple, metas: list[Meta]) -> bool:
     value, how, _ = args
     meta = metas[value.i]
     if how is bool:
-        return is_bool(meta) or is_number(meta)
+        return is_bool(meta) or is_real(meta)
     if how is has_nan:
-        return is_number(meta) or _is_small(meta)
-    return how in SOURCES and is_number(meta)
+        return is_real(meta) or _is_small(meta)
+    return how in SOURCES and is_real(meta)
 
 
 def _is_small(meta: Meta) -> bool:
@@ -111,17 +127,17 @@ def _is_small(meta: Meta) -> bool:
 
 
 def _is_single(meta: Meta) -> bool:
-    return is_number(meta) or is_bool(meta)
+    return is_real(meta) or is_bool(meta)
 
 
 def _has_dtype(meta: Meta) -> bool:
-    return meta.type is np.ndarray and meta.dtype in (FLOAT64, np.bool_)
+    return meta.type is np.ndarray and (meta.dtype in FLOATS or meta.dtype == np.bool_)
 
 
 def _is_of_floats(x: Any, metas: list[Meta]) -> bool:
     if type(x) is Ref:
-        return metas[x.i].type is np.ndarray and metas[x.i].dtype == FLOAT64
-    return type(x) is np.ndarray and x.dtype == FLOAT64
+        return metas[x.i].type is np.ndarray and metas[x.i].dtype in FLOATS
+    return type(x) is np.ndarray and x.dtype in FLOATS
 
 
 def _is_array(x: Any, metas: list[Meta]) -> bool:
@@ -224,12 +240,19 @@ def _takes_reduction(step: Step, metas: list[Meta]) -> bool:
 
 def _takes_number(step: Step, metas: list[Meta]) -> bool:
     x, *options = step.args
-    is_single = type(x) is Ref and is_number(metas[x.i])
+    is_single = type(x) is Ref and is_real(metas[x.i])
     return is_single and not any(refs_of(Step(step.f, tuple(options), step.kwargs, 0)))
 
 
 def _filled(reader: Lowerer, step: Step, shape: tuple) -> LoopOp:
     return LoopOp("map", np.copy, [reader.view(step.args[0]).broadcast(shape)], shape)
+
+
+def _takes_cast(step: Step, metas: list[Meta]) -> bool:
+    x, *options = step.args
+    is_plain_call = len(options) == 1 and (step.kwargs or {}).keys() <= {"copy"}
+    is_known = type(x) is Ref and (is_real(metas[x.i]) or _is_array(x, metas))
+    return is_plain_call and is_known and metas[step.out].dtype in FLOATS
 
 
 def _takes_contraction(step: Step, metas: list[Meta]) -> bool:
@@ -391,6 +414,7 @@ _LOWERINGS: dict[Any, tuple[Lowering, ...]] = {
     np.stack: (_STACK,),
     np.array: (_STACK,),
     np.concatenate: (_MOVE, _STACK),
+    np.ndarray.astype: (Lowering(_takes_cast, _filled),),
     operator.getitem: (Lowering(_takes_places, _read_places),),
     scatter: (Lowering(_takes_scatter, _scattered),),
     pack: (Lowering(_takes_pack, _packed),),

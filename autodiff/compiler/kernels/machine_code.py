@@ -27,6 +27,7 @@ from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.native.llvm import python_calls
 from autodiff.structured.native.llvm.array_parameters import ArrayParameter
 from autodiff.structured.native.llvm.function_builder import (
+    F32,
     F64,
     I1,
     I32,
@@ -41,7 +42,9 @@ from autodiff.structured.native.lowered_values import Number, StaticValue
 from autodiff.structured.native.numbers.scalars import BINARY, UNARY, Scalars
 from chainrules_core.interpreter.parsing import tree_of
 
-_TYPES = {"d": F64, "i": I64, "b": I1}
+_TYPES = {"d": F64, "i": I64, "b": I1, "s": F32}
+_POINTERS = {"*": "d", "#": "i", ".": "s"}
+"""Letter of an array that is a parameter → that of its elements."""
 _NO_NAN = ("nnan", "nsz")
 _WIDENED = {f.__name__ for f in known("simd")}
 _OF_INTEGERS = {
@@ -77,38 +80,47 @@ class KernelModule:
     def __init__(self, tables: dict[str, np.ndarray]) -> None:
         self.module = LLVMModule("kernel")
         self.tables = {name: np.ascontiguousarray(x) for name, x in tables.items()}
-        self._functions: dict[str, _Function] = {}
+        self._functions: dict[tuple, _Function] = {}
 
     def kernel(
         self, source: str, given: list[ArrayParameter | None], is_long: bool, is_brief: bool = False
     ) -> Callable:
         """Compile a source to a function of arrays, and of floats where `given` is None."""
         (node,) = tree_of(source).body
-        letters = ["d" if x is None else "*" if x.dtype == np.float64 else "#" for x in given]
+        dtypes = {np.dtype(np.float64): "*", np.dtype(np.float32): "."}
+        letters = ["d" if x is None else dtypes.get(x.dtype, "#") for x in given]
         made = self.define(node, letters, [x is not None and x.is_written for x in given], "status")
         made.function.linkage = "internal"
         python_calls.define(self.module, "call", made.function, given, is_long)
         return CompiledModule(self.module, True, is_brief).builtin("call", self.tables)
 
-    def called(self, name: str) -> _Function | None:
-        """Return a routine of `linalg_runtime`, emitted at its first call; None for other names."""
-        found = self._functions.get(name)
+    def called(self, name: str, args: list[Any]) -> _Function | None:
+        """Return a routine of `linalg_runtime` for some arguments; None for other names.
+
+        It is emitted at its first call with arrays of these dtypes.
+        """
         f = getattr(linalg_runtime, name, None)
-        if found is None and inspect.isfunction(f):
+        if not inspect.isfunction(f):
+            return None
+        arrays = "".join([x.letter for x in args if isinstance(x, _Memory)])
+        found = self._functions.get((name, arrays))
+        if found is None:
             (node,) = tree_of(textwrap.dedent(inspect.getsource(f))).body
-            parameters = inspect.signature(f).parameters
-            letters = [
-                "*" if p in "sab" else "b" if p.startswith("is_") else "i" for p in parameters
-            ]
+            if "s" in arrays:
+                node.name = f"{name}_{arrays}"
+            pointers = {letter: x for x, letter in _POINTERS.items()}
+            letters = ["b" if p.startswith("is_") else "i" for p in inspect.signature(f).parameters]
+            for k, x in enumerate(args):
+                letters[k] = pointers[x.letter] if isinstance(x, _Memory) else letters[k]
             found = self.define(node, letters, [False] * len(letters), _result_of(node))
             found.function.linkage = "internal"
             found.function.attributes.add("noinline")
-            self._functions[name] = found
+            self._functions[name, arrays] = found
         return found
 
     def define(self, node: Any, letters: list[str], alone: list[bool], result: str) -> _Function:
         """Emit a function; arrays that are `alone` do not alias other arguments."""
-        kinds = [PTR if x in "*#" else _TYPES[x] for x in letters]
+        kinds = [PTR if x in _POINTERS else _TYPES[x] for x in letters]
         code = FunctionBuilder(
             self.module, node.name, kinds, I32 if result == "status" else _TYPES[result]
         )
@@ -138,9 +150,9 @@ class _Body:
     def write(self, node: Any, letters: list[str]) -> None:
         """Emit the function."""
         for p, x, letter in zip(node.args.args, self.code.function.args, letters, strict=True):
-            is_array = letter in "*#"
+            is_array = letter in _POINTERS
             self.names[p.arg] = (
-                _Memory(x, "d" if letter == "*" else "i") if is_array else self.number(letter, x)
+                _Memory(x, _POINTERS[letter]) if is_array else self.number(letter, x)
             )
         self.statements(node.body)
         if not self.b.block.is_terminated:
@@ -297,8 +309,10 @@ class _Body:
         return self.number("b", functools.reduce(self.b.and_, made))
 
     def _element(self, memory: _Memory, place: Any) -> Number:
-        kind = _TYPES[memory.letter]
-        return self.number(memory.letter, self.b.load(self._address(memory, place), typ=kind))
+        found = self.b.load(self._address(memory, place), typ=_TYPES[memory.letter])
+        if memory.letter == "s":
+            return self.number("d", self.b.fpext(found, F64))
+        return self.number(memory.letter, found)
 
     def _address(self, memory: _Memory, place: Any) -> Any:
         kind = _TYPES[memory.letter]
@@ -311,10 +325,10 @@ class _Body:
             own = getattr(self, f"_call_{node.func.id}", None)
             if own is not None:
                 return own(*map(self.expression, node.args))
-            found = self.module.called(node.func.id)
-            if found is not None:
-                return self._routine(found, list(map(self.expression, node.args)))
         args = list(map(self.expression, node.args))
+        found = self.module.called(node.func.id, args) if isinstance(node.func, ast.Name) else None
+        if found is not None:
+            return self._routine(found, args)
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in _WIDENED and (name not in ("sin", "cos") or has_fma()):
             (x,) = args
@@ -339,7 +353,13 @@ class _Body:
 
     def _call_put(self, memory: _Memory, place: Any, value: Any) -> None:
         to = self._address(memory, self.converted(place, "i"))
-        self.b.store(self.converted(value, memory.letter), to)
+        is_float32 = memory.letter == "s"
+        x = self.converted(value, "d" if is_float32 else memory.letter)
+        self.b.store(self.b.fptrunc(x, F32) if is_float32 else x, to)
+
+    def _call_float32(self, x: Any) -> Number:
+        rounded = self.b.fptrunc(self.converted(x, "d"), F32)
+        return self.number("d", self.b.fpext(rounded, F64))
 
     def _call_plus(self, x: Any, y: Any) -> Number:
         return self._reassociable(self.b.fadd, x, y)

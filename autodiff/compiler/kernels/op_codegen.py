@@ -323,7 +323,7 @@ def _copied(w: LoopWriter, p: int, a: int, target: str, place: tuple, sign: str 
     value = text or f"get({array}, {at(start, terms[1])})"
     to = at(target, terms[0])
     if sign != "=":
-        value = f"get(s, {to}) {sign} {value}"
+        value = w.ops[p].rounded(f"get(s, {to}) {sign} {value}")
     w.write(f"put(s, {to}, {value})")
     w.leave(len(variables))
 

@@ -3,6 +3,9 @@
 All shapes are known, so `x[3:]`, ``x.T`` or a reshaped array is a view of another one: an offset
 and a stride for each axis. Every operation reads and writes elements at known offsets, and can be
 written as a loop nest (`loop_codegen`).
+
+Values of float32 are held as float64. An operation on them computes in float64 and is rounded: this
+gives the bits of NumPy for arithmetic and roots, and sums are more exact.
 """
 
 from __future__ import annotations
@@ -16,12 +19,31 @@ import numpy as np
 
 from autodiff.compiler.kernels.linalg.linalg_ops import LinalgLowering
 from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView, strides_of
-from autodiff.compiler.kernels.lowering_table import is_view, lowering_of
+from autodiff.compiler.kernels.lowering_table import (
+    CONVERSIONS,
+    computes_in_float32,
+    is_real,
+    is_view,
+    lowering_of,
+)
 from autodiff.compiler.passes.simplify import LARGEST_COMPARED
-from autodiff.compiler.python_backend.scalar_exprs import is_bool, is_number
-from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, Step, guard
+from autodiff.compiler.python_backend.scalar_exprs import is_bool
+from autodiff.compiler.recording.ir import (
+    FLOAT32,
+    FLOAT64,
+    FLOATS,
+    Meta,
+    Ref,
+    Step,
+    add_item,
+    guard,
+    meta_of,
+    sub_item,
+)
 from autodiff.functions import UFUNC_OF
 
+_ROUNDS_ITSELF = frozenset({"map", "change", "scatter", "stack", "places", "pack"})
+"""Operations that move elements, or round each; others are followed by one that rounds."""
 _GIVES_NUMBERS = frozenset({"map", "product", "sum", "max", "min", "determinant", "contraction"})
 
 
@@ -51,18 +73,42 @@ class Lowerer:
         self.systems: LinalgLowering = LinalgLowering(self)
         self._constants: dict[Any, int] = {}
         self._memory: dict[int, np.ndarray] = {}
+        self._is_rounded: Callable = _is_never_rounded  # what this step rounds to float32 first
+        self._rounded: dict[int, StridedView] = {}
 
     # -- operands --------------------------------------------------------------------------------
 
     def view(self, x: Any) -> StridedView:
         """Return an argument as a view without padding."""
-        found = self.operand(x)
+        return self._unpadded(x, self.operand(x))
+
+    def operand(self, x: Any) -> StridedView:
+        """Return an argument as a view, which may be padded: elementwise functions read these.
+
+        If the step computes in single precision, the argument is rounded.
+        """
+        found = self._operand(x)
+        if not self._is_rounded(self.metas[x.i] if type(x) is Ref else meta_of(x)):
+            return found
+        if found.kind == "c":
+            return StridedView("c", float(np.float32(found.base)))
+        if type(x) is not Ref:
+            return self._as_float32(found)
+        if x.i not in self._rounded:
+            self._rounded[x.i] = self._as_float32(found)
+        return self._rounded[x.i]
+
+    def _as_float32(self, x: StridedView) -> StridedView:
+        op = LoopOp("map", np.copy, [x], x.shape)
+        op.is_float32 = True
+        return self.added(op)
+
+    def _unpadded(self, x: Any, found: StridedView) -> StridedView:
         if found.bounds is not None:
             found = self.views[x.i] = self._copy_of(found)
         return found
 
-    def operand(self, x: Any) -> StridedView:
-        """Return an argument as a view, which may be padded: elementwise functions read these."""
+    def _operand(self, x: Any) -> StridedView:
         if type(x) is Ref:
             known = self.views.get(x.i)
             if known is None:
@@ -74,12 +120,13 @@ class Lowerer:
             return StridedView("c", bool(x) if x.dtype == np.bool_ else float(x))
         if 0 in x.strides and x.size > 1:  # store repeated elements once
             once = x[tuple([slice(None if s else 1) for s in x.strides])]
-            return self.view(np.ascontiguousarray(once)).broadcast(x.shape)
+            return self._operand(np.ascontiguousarray(once)).broadcast(x.shape)
         if x.dtype == np.bool_:
             return StridedView("x", self._parameter(x), 0, x.shape, strides_of(x.shape), True)
         whole = _whole_of(x)
-        offset, strides = _address_of(x) - _address_of(whole), [s // 8 for s in x.strides]
-        return StridedView("x", self._parameter(whole), offset // 8, x.shape, tuple(strides))
+        n = x.itemsize
+        offset, strides = _address_of(x) - _address_of(whole), [s // n for s in x.strides]
+        return StridedView("x", self._parameter(whole), offset // n, x.shape, tuple(strides))
 
     def table(self, offsets: np.ndarray) -> StridedView:
         """Return constant integers as a parameter of the kernel."""
@@ -109,14 +156,16 @@ class Lowerer:
         if meta.shape:
             strides = self.strides.get(i, strides_of(meta.shape))
             return StridedView(
-                "x", len(self.given) - 1, 0, meta.shape, strides, meta.dtype != FLOAT64
+                "x", len(self.given) - 1, 0, meta.shape, strides, meta.dtype == np.bool_
             )
-        return StridedView("n", len(self.given) - 1, is_bool=not is_number(meta))
+        return StridedView("n", len(self.given) - 1, is_bool=not is_real(meta))
 
     def viewed(self, step: Step) -> StridedView:
         """Return the result of a step that is a view."""
+        x = step.args[0]
         return self.taken(
-            self.view(step.args[0]), lambda x: _call(step.f, x, step.args[1:], step.kwargs)
+            self._unpadded(x, self._operand(x)),
+            lambda array: _call(step.f, array, step.args[1:], step.kwargs),
         )
 
     def taken(self, x: StridedView, how: Callable) -> StridedView:
@@ -157,6 +206,12 @@ class Lowerer:
 
     def read(self, step: Step) -> None:
         """Lower a step."""
+        if step.out >= 0 and computes_in_float32(step, self.metas):
+            self._is_rounded = _is_weak if step.f in (add_item, sub_item) else _is_not_float32
+        self._read(step)
+        self._is_rounded = _is_never_rounded
+
+    def _read(self, step: Step) -> None:
         if is_view(step, self.metas):
             self.views[step.out] = self.viewed(step)
             return
@@ -165,11 +220,11 @@ class Lowerer:
             value, how, expected = step.args
             self.ops.append(LoopOp("guard", how, [self.view(value)], (), (expected,)))
             return
-        if f in (float, np.float64):
-            self.views[step.out] = self.view(step.args[0])
-            return
         if f is np.linalg.slogdet:
             self.systems.pair(step)
+            return
+        if f in CONVERSIONS:
+            self.views[step.out] = self.view(step.args[0])
             return
         meta = self.metas[step.out]
         how = lowering_of(f, step, self.metas)
@@ -180,12 +235,15 @@ class Lowerer:
             self.views[step.out] = op
             return
         op.is_bool = is_bool(meta) or meta.dtype == np.bool_
+        op.is_float32 = meta.dtype == FLOAT32
         op.is_number = meta.shape is None
         if op.kind != "map" and any(a.is_bool for a in op.args):
             raise NotLowerableError
         if not op.shape and op.kind not in _GIVES_NUMBERS:
             raise NotLowerableError  # readers expect numbers in variables
-        self.views[step.out] = self.added(op)
+        made = self.added(op)
+        is_exact = not op.is_float32 or op.kind in _ROUNDS_ITSELF
+        self.views[step.out] = made if is_exact else self._as_float32(made)
 
     def single(self, x: Any) -> StridedView:
         """Return an argument with one element as a number."""
@@ -229,12 +287,27 @@ class Lowerer:
             ]
             known = [a for a in args if a is not None]
             if len(known) == len(args):
-                return self.added(LoopOp("map", op.f, known, shape))
+                multiple = LoopOp("map", op.f, known, shape)
+                multiple.is_float32 = op.is_float32
+                return self.added(multiple)
         return StridedView(x.kind, x.base, offset, shape, tuple(strides), False, around)
 
     def region(self, shape: tuple, index: Any) -> StridedView:
         """Return the view that an index takes of an array of a shape."""
         return self.taken(StridedView("v", -1, 0, shape, strides_of(shape)), _at(index))
+
+
+def _is_never_rounded(meta: Meta) -> bool:
+    return False
+
+
+def _is_weak(meta: Meta) -> bool:
+    """Whether a value is a number of Python, which takes the precision of the arrays around it."""
+    return meta.type is float or meta.type is int
+
+
+def _is_not_float32(meta: Meta) -> bool:
+    return _is_weak(meta) or meta.dtype == FLOAT64
 
 
 def _address_of(x: np.ndarray) -> int:
@@ -246,8 +319,8 @@ def _whole_of(x: np.ndarray) -> np.ndarray:
     whole = x
     while type(whole.base) is np.ndarray:
         whole = whole.base
-    is_plain = type(whole) is np.ndarray and whole.dtype == FLOAT64 and whole.flags.c_contiguous
-    if is_plain and whole.shape:
+    is_plain = type(whole) is np.ndarray and whole.dtype == x.dtype in FLOATS
+    if is_plain and whole.flags.c_contiguous and whole.shape:
         return whole
     if not x.flags.c_contiguous:
         raise NotLowerableError

@@ -15,6 +15,10 @@ from autodiff import caches
 from autodiff.mutation.memory_layout import copy_of
 from autodiff.trace.tape import FLOAT64 as FLOAT64
 
+FLOAT32 = np.dtype(np.float32)
+FLOATS = (FLOAT64, FLOAT32)
+"""The dtypes of machine code and of tiles."""
+
 
 class Ref:
     """A reference to a value by its number, as an argument of a step."""
@@ -92,11 +96,11 @@ TUPLE = Meta(tuple, None, None)
 """The tuple that a step with several results returns."""
 
 
-def shape_of(x: Any, metas: list[Meta]) -> tuple | None:
-    """Return the shape of an argument that is an array of float64; None for others."""
+def shape_of(x: Any, metas: list[Meta], dtypes: tuple = (FLOAT64,)) -> tuple | None:
+    """Return the shape of an argument that is an array with one of some dtypes; None for others."""
     if type(x) is Ref:
-        return metas[x.i].shape if metas[x.i].dtype == FLOAT64 else None
-    return x.shape if type(x) is np.ndarray and x.dtype == FLOAT64 else None
+        return metas[x.i].shape if metas[x.i].dtype in dtypes else None
+    return x.shape if type(x) is np.ndarray and x.dtype in dtypes else None
 
 
 class Step:

@@ -14,17 +14,20 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.compiler.kernels.lowering_table import is_real
 from autodiff.compiler.kernels.simd_math import is_vectorizable, loop_of
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.ir import (
     FLOAT64,
-    NUMBER,
+    FLOATS,
     TUPLE,
+    Meta,
     Program,
     Ref,
     Step,
     effect,
     guard,
+    meta_of,
     part,
     reads_of,
     refs_of,
@@ -55,22 +58,25 @@ def _is_large(program: Program, step: Step) -> bool:
     meta = program.metas[step.out]
     return (
         meta.type is np.ndarray
-        and meta.dtype == FLOAT64
+        and meta.dtype in FLOATS
         and meta.size >= LARGE
-        and all(_fits(program, a, meta.shape) for a in step.args)
+        and all(_fits(program, a, meta) for a in step.args)
     )
 
 
-def _fits(program: Program, x: Any, shape: Any) -> bool:
-    """Whether an argument is a number, or an array of float64 of this shape."""
+def _fits(program: Program, x: Any, whole: Meta) -> bool:
+    """Whether an argument is a number, or an array like the result."""
     if type(x) is Ref:
         meta = program.metas[x.i]
-        if meta.is_scalar:
-            return True
-        return meta.type is np.ndarray and meta.dtype == FLOAT64 and meta.shape in (shape, ())
+        return is_real(meta) or _is_alike(meta, whole)
     if type(x) is np.ndarray:
-        return x.dtype == FLOAT64 and x.shape == shape
+        return _is_alike(meta_of(x), whole)
     return type(x) in (int, float)
+
+
+def _is_alike(meta: Meta, whole: Meta) -> bool:
+    """Whether two arrays have the same shape and dtype."""
+    return meta.type is np.ndarray and (meta.dtype, meta.shape) == (whole.dtype, whole.shape)
 
 
 class _Fusion:
@@ -83,7 +89,7 @@ class _Fusion:
         self.steps: list[Step] = []
         self.group: list[Step] = []
         self.members: set[int] = set()
-        self.shape: Any = None
+        self.whole: Meta = TUPLE  # the arrays of the group
         self.uses = reads_of(program.steps, program.outputs)
 
     def run(self) -> Program:
@@ -91,10 +97,10 @@ class _Fusion:
         for step in self.program.steps:
             step = self._with_nan_check_as_sum(step)
             if _is_large(self.program, step):
-                shape = self.metas[step.out].shape
-                if self.group and (shape != self.shape or self._reads_a_sum(step)):
+                meta = self.metas[step.out]
+                if self.group and (not _is_alike(meta, self.whole) or self._reads_a_sum(step)):
                     self._close()
-                self.shape = shape
+                self.whole = meta
                 self._join(step)
             elif self._is_sum(step):
                 self._join(step)
@@ -114,9 +120,9 @@ class _Fusion:
         if step.f is not guard or step.args[1] is not has_nan:
             return step
         value = step.args[0]
-        if value.i not in self.members or self.metas[value.i].shape != self.shape:
+        if value.i not in self.members or not _is_alike(self.metas[value.i], self.whole):
             return step
-        self.metas.append(NUMBER)
+        self.metas.append(meta_of(self.whole.dtype.type(0.0)))
         i = len(self.metas) - 1
         self.uses[i] = 1
         self.uses[value.i] += 1  # the sum reads it twice, the guard no more
@@ -127,19 +133,16 @@ class _Fusion:
         """Whether a step sums all elements of a member, or the products of two."""
         if step.f not in (np.sum, np.dot, np.vdot, np.matmul) or not self.group:
             return False
-        if not self.metas[step.out].is_scalar:
+        if not is_real(self.metas[step.out]):
             return False
         if any(v not in (None, False) for v in (step.kwargs or {}).values()):
             return False
         return all(
-            type(a) is Ref
-            and self.metas[a.i].shape == self.shape
-            and self.metas[a.i].dtype == FLOAT64
-            for a in step.args
+            type(a) is Ref and _is_alike(self.metas[a.i], self.whole) for a in step.args
         ) and any(a.i in self.members for a in step.args)
 
     def _reads_a_sum(self, step: Step) -> bool:
-        return any(i in self.members and self.metas[i].is_scalar for i in refs_of(step))
+        return any(i in self.members and is_real(self.metas[i]) for i in refs_of(step))
 
     def _close(self) -> None:
         group, members = self.group, self.members
@@ -151,12 +154,12 @@ class _Fusion:
         results = [
             s.out
             for s in group
-            if self.metas[s.out].is_scalar or self.uses.get(s.out, 0) > inside.get(s.out, 0)
+            if is_real(self.metas[s.out]) or self.uses.get(s.out, 0) > inside.get(s.out, 0)
         ]
         given = list(dict.fromkeys(i for s in group for i in refs_of(s) if i not in members))
         self.metas.append(TUPLE)
         whole = len(self.metas) - 1
-        chain = Chain(group, given, results, self.metas, self.shape, self.by_machine)
+        chain = Chain(group, given, results, self.metas, self.whole, self.by_machine)
         self.steps.append(Step(chain, tuple([Ref(i) for i in given]), None, whole))
         for place, i in enumerate(results):
             self.steps.append(Step(part, (Ref(whole), place), None, i))
@@ -177,20 +180,22 @@ class Chain:
         given: list[int],
         results: list[int],
         metas: list,
-        shape: tuple,
+        whole: Meta,
         by_machine: bool,
     ) -> None:
-        self.shape = shape
-        self.size = int(np.prod(shape))
-        self._calls_until_vectorised = _FEW_CALLS if by_machine else 0
-        self._steps = [s for s in group if not metas[s.out].is_scalar]
+        self.shape: Any = whole.shape
+        self.size = whole.size
+        self._dtype: Any = whole.dtype
+        is_double = self._dtype == FLOAT64  # NumPy's functions of float32 are vectorized
+        self._calls_until_vectorised = _FEW_CALLS if by_machine and is_double else 0
+        self._steps = [s for s in group if not is_real(metas[s.out])]
         self.__name__ = "chain"
         self._given = given
-        self._numbers = [metas[i].shape != shape for i in given]
-        self._arrays = [i for i in given if metas[i].shape == shape]
+        self._numbers = [is_real(metas[i]) for i in given]
+        self._arrays = [i for i in given if not is_real(metas[i])]
         self._order = results
-        self._outputs = [i for i in results if not metas[i].is_scalar]
-        self._sums = {s.out: s for s in group if metas[s.out].is_scalar}
+        self._outputs = [i for i in results if not is_real(metas[i])]
+        self._sums = {s.out: s for s in group if is_real(metas[s.out])}
         self._run, self.source = self._by_numpy(group)
         self._numpy_version = self._run, self._n_scratch
         self._scratch: list[list[np.ndarray]] = []
@@ -218,7 +223,7 @@ class Chain:
                 cut.append(name)
                 return name
             if type(x) in (int, float):
-                scope[name] = np.array(float(x))
+                scope[name] = np.array(x, self._dtype)
                 return name
             return repr(x)
 
@@ -283,13 +288,15 @@ class Chain:
             for x, is_number in zip(given, self._numbers, strict=True)
         ]
         blocks = -(-self.size // BLOCK)
-        outs = {i: np.empty(self.size) for i in self._outputs}
+        outs = {i: np.empty(self.size, self._dtype) for i in self._outputs}
         sums = {i: np.empty(blocks) for i in self._sums}
         arguments = (*flat, *outs.values(), *sums.values())
         run_in_threads(self._part, blocks, arguments)
         return tuple(
             [
-                np.add.reduce(sums[i]) if i in sums else outs[i].reshape(self.shape)
+                self._dtype.type(np.add.reduce(sums[i]))
+                if i in sums
+                else outs[i].reshape(self.shape)
                 for i in self._order
             ]
         )
@@ -319,12 +326,12 @@ class Chain:
         try:
             scratch = self._scratch.pop()
         except IndexError:
-            scratch = [np.empty(BLOCK) for _ in range(self._n_scratch)]
+            scratch = [np.empty(BLOCK, self._dtype) for _ in range(self._n_scratch)]
         with np.errstate(all="ignore"):
             stopped = self._run(first, last, scratch, *arguments)
             if stopped is not None:  # a block has numbers that are too large for the loop
                 run, count = self._numpy_version
-                run(stopped, last, [np.empty(BLOCK) for _ in range(count)], *arguments)
+                run(stopped, last, [np.empty(BLOCK, self._dtype) for _ in range(count)], *arguments)
         self._scratch.append(scratch)
 
 

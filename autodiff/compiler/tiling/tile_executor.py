@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.kernels.array_kernels import Kernel, with_kernels
-from autodiff.compiler.recording.ir import Meta, Program, Ref, Step, meta_of, part
+from autodiff.compiler.recording.ir import FLOATS, Meta, Program, Ref, Step, meta_of, part
 from autodiff.compiler.tiling.loop_fusion import FEWEST_BLOCKS, run_in_threads
 from autodiff.compiler.tiling.tile_rules import Member, in_tile
 from autodiff.fastpath.blocked_products import keep_freed_memory
@@ -128,7 +128,7 @@ class Tiles:
                 if type(x) is Ref and x.i in renumbered:
                     args.append(renumbered[x.i])
                 elif by_machine and _is_broadcast(x) and _broadcasts(step.f):
-                    args.append(x[(0,) * x.ndim].item())
+                    args.append(x[(0,) * x.ndim])
                 elif type(x) in (Ref, np.ndarray):
                     args.append(Ref(self._position(x, cut)))
                 else:
@@ -214,7 +214,7 @@ class Tiles:
         """Compile the code for a tile to machine code, for arrays with these strides."""
         program = self._program(self._length, True)
         self._strides = {k: x.strides for k, x in enumerate(given) if self._is_scattered(k, given)}
-        strides = {program.inputs[k]: tuple([n // 8 for n in found])
+        strides = {program.inputs[k]: tuple([n // given[k].itemsize for n in found])
                    for k, found in self._strides.items()}  # fmt: skip
         try:
             faster = with_kernels(program, True, _FEWEST_STEPS, strides)
@@ -230,15 +230,15 @@ class Tiles:
     def _is_scattered(self, k: int, given: tuple) -> bool:
         """Whether the tiles of an array are aligned, but not contiguous."""
         x, cut = given[k], self._cuts[k]
-        if cut is None or x.dtype != np.float64 or not x.flags.aligned:
+        if cut is None or x.dtype not in FLOATS or not x.flags.aligned:
             return False
         tile = x[(slice(None),) * cut + (slice(self._length),)]
-        return not tile.flags.c_contiguous and all(n >= 0 == n % 8 for n in x.strides)
+        return not tile.flags.c_contiguous and all(n >= 0 == n % x.itemsize for n in x.strides)
 
     def _is_contiguous(self, k: int) -> bool:
         """Whether the tiles of a result are contiguous."""
         axis, shape = self._results[k].axis, self._shapes[k]
-        return axis is not None and self._dtypes[k] == np.float64 and math.prod(shape[:axis]) == 1
+        return axis is not None and self._dtypes[k] in FLOATS and math.prod(shape[:axis]) == 1
 
     def _computed(self, code: Callable, given: tuple) -> tuple:
         """Compute the results with one version of the code for a tile."""

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.compiler.kernels.lowering_table import VIEWS
+from autodiff.compiler.kernels.lowering_table import VIEWS, is_real
 from autodiff.compiler.kernels.reductions import REDUCED
 from autodiff.compiler.passes.counts_as_floats import counts_to_floats
 from autodiff.compiler.passes.simplify import remove_unused
 from autodiff.compiler.recording.ir import (
-    FLOAT64,
+    FLOATS,
     TUPLE,
     Program,
     Ref,
@@ -104,7 +104,7 @@ class _Tiling:
             meta = self.metas[step.args[0].i]
         elif not (is_elementwise(f) or f is np.where or f in MATRIX_PRODUCTS or is_outer(step)):
             return None
-        is_array = meta.type is np.ndarray and meta.dtype in (FLOAT64, np.bool_)
+        is_array = meta.type is np.ndarray and meta.dtype in (*FLOATS, np.bool_)
         return meta.shape if is_array and meta.size >= LARGE else None
 
     def grouped(self, steps: list[Step]) -> list[Step]:
@@ -152,7 +152,7 @@ class _Tiling:
         large = [m for m in counted if self._work(m) >= LARGE]
         if len(large) < 2 or length_of(group.members, group.n, self.metas) is None:
             return False
-        whole = [m for m in large if not self.metas[m.step.out].is_scalar]
+        whole = [m for m in large if not is_real(self.metas[m.step.out])]
         if (
             len(whole) == 1
             and whole[0].step.f in MATRIX_PRODUCTS
@@ -161,9 +161,9 @@ class _Tiling:
             return False  # copying a product out of its tiles takes longer than reading it again
         for m in large:
             meta = self.metas[m.step.out]
-            if m.axis is not None and (meta.shape != shape or meta.dtype != FLOAT64):
+            if m.axis is not None and (meta.shape != shape or meta.dtype not in FLOATS):
                 return True
-            if not is_elementwise(UFUNC_OF.get(m.step.f, m.step.f)) and not meta.is_scalar:
+            if not is_elementwise(UFUNC_OF.get(m.step.f, m.step.f)) and not is_real(meta):
                 return True
             for a in m.step.args:
                 if type(a) is Ref and a.i in self.views:

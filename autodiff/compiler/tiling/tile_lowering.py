@@ -13,13 +13,13 @@ import numpy as np
 from autodiff.compiler.kernels.reductions import is_reduction
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.ir import (
-    FLOAT64,
-    NUMBER,
+    FLOATS,
     Meta,
     Program,
     Ref,
     Step,
     guard,
+    meta_of,
     refs_of,
     renamed,
     set_item,
@@ -54,7 +54,8 @@ class TileLowering:
             elif step.f is np.mean and self._is_plain(step) and self.metas[step.out].shape:
                 self._mean(step)
             elif step.f is guard and step.args[1] is has_nan and self._is_array(step.args[0]):
-                square = self._add_step(np.vdot, (step.args[0], step.args[0]), None, NUMBER)
+                number = meta_of(self.metas[step.args[0].i].dtype.type(0.0))
+                square = self._add_step(np.vdot, (step.args[0], step.args[0]), None, number)
                 self.steps.append(Step(guard, (square, *step.args[1:]), None, -1))
             elif step.f is set_item and self._replaces_array(step):
                 self.replacements[step.out] = step.args[2]
@@ -86,14 +87,15 @@ class TileLowering:
 
     def _is_array(self, x: Any) -> bool:
         meta = self.metas[x.i] if type(x) is Ref else None
-        return meta is not None and meta.type is np.ndarray and meta.dtype == FLOAT64
+        return meta is not None and meta.type is np.ndarray and meta.dtype in FLOATS
 
     def _replaces_array(self, step: Step) -> bool:
         """Whether a write replaces all elements by another array of the same shape."""
         before, index, value = step.args
         if index is not Ellipsis or not (self._is_array(before) and self._is_array(value)):
             return False
-        return self.metas[before.i].shape == self.metas[value.i].shape
+        a, b = self.metas[before.i], self.metas[value.i]
+        return (a.shape, a.dtype) == (b.shape, b.dtype)
 
     def _is_plain(self, step: Step) -> bool:
         return is_reduction(step) and self._is_array(step.args[0])
@@ -113,7 +115,7 @@ class TileLowering:
         if mean is None:
             kept = tuple([1 if d in reduced else n for d, n in enumerate(shape)])
             along = {"axis": reduced, "keepdims": True}
-            mean = self._add_step(np.mean, (x,), along, Meta(np.ndarray, FLOAT64, kept))
+            mean = self._add_step(np.mean, (x,), along, Meta(np.ndarray, whole.dtype, kept))
             self.means[x.i, reduced] = mean
         deviation = self._add_step(np.subtract, (x, mean), None, whole)
         square = self._add_step(np.square, (deviation,), None, whole)

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.compiler.kernels.lowering_table import NUMBERS, VIEWS, is_plain
+from autodiff.compiler.kernels.lowering_table import NUMBERS, VIEWS, is_plain, is_real
 from autodiff.compiler.passes.counts_as_floats import counted
 from autodiff.compiler.recording.ir import (
     FLOAT64,
+    FLOATS,
     Meta,
     Ref,
     Step,
@@ -92,7 +93,7 @@ class TilingRules:
             return self.elementwise(step)
         if f in _COMBINED:
             return self._reduction(step)
-        if f in _DOTS and self.metas[step.out].is_scalar:
+        if f in _DOTS and is_real(self.metas[step.out]):
             return self._dot(step)
         if f in MATRIX_PRODUCTS:
             return self._product(step)
@@ -156,16 +157,16 @@ class TilingRules:
         """Return the shape of an operand; None for an unsupported type."""
         if type(x) is Ref:
             meta = self.metas[x.i]
-            if meta.type is np.ndarray and meta.dtype in (FLOAT64, np.bool_):
+            if meta.type is np.ndarray and meta.dtype in (*FLOATS, np.bool_):
                 return meta.shape
-            return () if meta.is_scalar or meta.type in (bool, np.bool_) else None
+            return () if is_real(meta) or meta.type in (bool, np.bool_) else None
         if type(x) is np.ndarray:
-            return x.shape if x.dtype in (FLOAT64, np.bool_) else None
+            return x.shape if x.dtype in (*FLOATS, np.bool_) else None
         return () if type(x) in NUMBERS else None
 
     def _is_known(self, i: int) -> bool:
         meta = self.metas[i]
-        return meta.is_scalar or meta.type is np.bool_ or meta.dtype in (FLOAT64, np.bool_)
+        return meta.type is float or meta.dtype in (*FLOATS, np.bool_)
 
     def _reduction(self, step: Step, along: int | None = None) -> Member | None:
         """Return a reduction as a member."""
@@ -182,7 +183,7 @@ class TilingRules:
         if not (axis is None or type(axis) in (int, tuple)) or has_refs(axis):
             return None
         meta = self.metas[x.i]
-        if f in (np.sum, np.mean, np.max, np.min) and meta.dtype != FLOAT64:
+        if f in (np.sum, np.mean, np.max, np.min) and meta.dtype not in FLOATS:
             return None
         d = len(meta.shape or ())
         axes = range(d) if axis is None else axis if type(axis) is tuple else (axis,)
@@ -256,7 +257,7 @@ class TilingRules:
 
     def _is_matrix(self, x: Any) -> bool:
         shape = self._shape(x)
-        return bool(shape) and len(shape or ()) <= 2 and self._kind(x) == FLOAT64
+        return bool(shape) and len(shape or ()) <= 2 and self._kind(x) in FLOATS
 
     def _viewed(self, step: Step, shape: tuple, axis: int, args: tuple) -> tuple[tuple, int] | None:
         """Return the shape of a view, and which of its axes is the given axis of the array.

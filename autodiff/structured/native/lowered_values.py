@@ -133,6 +133,8 @@ class Array:
         Arrays of different alias sets never share memory.
     text : str
         Its source text, if it is a named array or a view. Equal texts mean the same elements.
+    window : tuple, optional
+        The array of which it is one range along each axis, and the first index of each range.
     """
 
     dtype: np.dtype
@@ -141,6 +143,7 @@ class Array:
     strides: list
     alias_set: Any
     text: str = ""
+    window: tuple[Array, list] | None = None
 
     @property
     def kind(self) -> Kind:

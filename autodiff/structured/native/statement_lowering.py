@@ -10,6 +10,7 @@ from typing import Any
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.native.arrays.updates import Update, is_range, write_updates
 from autodiff.structured.native.dataflow import (
     compared,
     is_check,
@@ -29,8 +30,10 @@ from autodiff.structured.native.lowered_values import (
     ListRef,
     Number,
     RangeValue,
+    StaticValue,
     TupleValue,
     is_one,
+    leaves,
     letter_of,
     width_of,
 )
@@ -44,7 +47,10 @@ class Statements(Variables):
     def statements(self, body: list[ast.stmt]) -> None:
         """Lower statements."""
         reads, binds = _uses_of_names(body)
+        self.loaded = {}
         for k, node in enumerate(body):
+            if self.updates and not self._may_run_first(node):
+                self._write_updates()
             method = getattr(self, f"on_{type(node).__name__.lower()}_statement", None)
             if method is None:
                 raise UnsupportedError(type(node).__name__)
@@ -55,6 +61,8 @@ class Statements(Variables):
                         later = [j for j in binds[name] if j > k]
                         last = later[0] if later else len(body)
                         self._note_reads(name, sum(k < j <= last for j in reads[name]))
+        self._write_updates()
+        self.loaded = {}  # the block may have bound them anew, and may not have run
 
     def _note_reads(self, name: str, count: int) -> None:
         """Drop a lazy array that is never read, and materialize one that is read repeatedly."""
@@ -137,9 +145,56 @@ class Statements(Variables):
         if isinstance(old, LazyArray):
             raise UnsupportedError("a write into a lazy array")
         if isinstance(old, Array):
-            self.write(old, value, f)
+            self._update(old, self.scalars.number(value), f)
             return
         self.bind(name, self.call(f, [old, value]))
+
+    # -- updates of several ranges of one array ----------------------------------------------------
+
+    def _update(self, part: Array, x: Any, f: Any) -> None:
+        """Lower ``part = f(part, x)``; in a sweep a sum waits for others into the same array."""
+        base = part.window[0] if part.window else part
+        is_sum = f in (operator.add, operator.sub) and isinstance(x, (Array, LazyArray))
+        waits = is_sum and not self.forward
+        if self.updates and not (waits and base is self.updates[0].base):
+            self._write_updates()
+        if waits and not any(a.alias_set is base.alias_set for a in leaves(x)):
+            self.updates.append(Update(base, part, x, f))
+        else:
+            self._write_updates()
+            self.write(part, x, f)
+
+    def _write_updates(self) -> None:
+        """Lower the sums that wait."""
+        updates, self.updates = self.updates, []
+        if len(updates) == 1:
+            self.write(*updates[0][1:])
+        elif updates:
+            self.materialize_readers(updates[0].base.alias_set)
+            write_updates(self.elementwise, updates)
+
+    def _may_run_first(self, node: ast.stmt) -> bool:
+        """Whether a statement may run before the sums that wait: it does not read their array."""
+        is_update = isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
+        is_binding = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        if is_range(node):
+            return True
+        alias_set = self.updates[0].base.alias_set
+        return (is_update or is_binding) and not any(
+            self._may_read(alias_set, name)
+            for name in loaded(node.value)  # type: ignore[attr-defined] # it has one
+        )
+
+    def _may_read(self, alias_set: Any, name: str) -> bool:
+        """Whether a name may stand for something in an alias set."""
+        found = self.bound.get(name)
+        if isinstance(found, (Array, LazyArray)):
+            return any(leaf.alias_set is alias_set for leaf in leaves(found))
+        if found is None and name in self.names.variables:
+            kind = self.names.kinds.get(name)
+            is_apart = self.names.alias_sets.get(name) is not alias_set
+            return kind is None or not (kind.is_scalar or (kind.is_array and is_apart))
+        return not (found is None or isinstance(found, (Number, StaticValue, RangeValue)))
 
     def on_expr_statement(self, node: ast.Expr) -> None:
         """Lower a call whose result is not used."""

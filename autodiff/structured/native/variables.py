@@ -10,6 +10,7 @@ from typing import Any
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.native.arrays.updates import Update
 from autodiff.structured.native.dataflow import escaping
 from autodiff.structured.native.expression_lowering import Expressions
 from autodiff.structured.native.llvm import memory
@@ -86,6 +87,8 @@ class Variables(Expressions):
         self.pending_reads: dict[str, int] = {}  # of lazy arrays: how many reads are left
         self.escaping = escaping(body, names.variables | results, names.lists)
         self.store = memory.SCRATCH
+        self.loaded: dict[str, Array] = {}  # variables as this block has loaded them
+        self.updates: list[Update] = []  # sums into ranges of one array that wait for others
 
     def slot(self, name: str) -> StackSlot:
         """Return the stack slots of a variable."""
@@ -120,9 +123,12 @@ class Variables(Expressions):
         if kind.has_items:
             return self.container_at(self.names.lists[name], b.load(slot.value, typ=PTR))
         if kind.is_array:
-            sizes = [b.load(p, typ=I64) for p in slot.sizes]
-            address = b.load(slot.value, typ=PTR)
-            return self._named_array(name, kind, address, sizes, self.names.unit_axes_of(name))
+            if name not in self.loaded:
+                sizes = [b.load(p, typ=I64) for p in slot.sizes]
+                address = b.load(slot.value, typ=PTR)
+                ones = self.names.unit_axes_of(name)
+                self.loaded[name] = self._named_array(name, kind, address, sizes, ones)
+            return self.loaded[name]
         letter = letter_of(kind)
         tag = b.load(slot.tag, typ=I64) if slot.tag is not None else None
         return Number(kind, letter, b.load(slot.value, typ=TYPES[letter]), tag)
@@ -195,6 +201,7 @@ class Variables(Expressions):
         """Store a value in the stack slots of a variable."""
         slot, b = self.slot(name), self.b
         kind = slot.kind
+        self.loaded.pop(name, None)
         if kind.has_items:
             is_held = isinstance(value, (ListRef, DictRef))
             if not is_held or value.items != self.names.lists[name]:

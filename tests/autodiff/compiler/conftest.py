@@ -34,9 +34,10 @@ def typed(run, given):
             if expected.strides is None and not a.flags.c_contiguous:
                 return -1
             assert expected.strides in (None, a.strides)
-            size = 1 + sum((n - 1) * s // 8 for n, s in zip(a.shape, a.strides, strict=True))
+            b = a.itemsize
+            size = 1 + sum((n - 1) * s // b for n, s in zip(a.shape, a.strides, strict=True))
             flat.append(
-                as_strided(a, (size if a.size else 0,), (8,), writeable=expected.is_written)
+                as_strided(a, (size if a.size else 0,), (b,), writeable=expected.is_written)
             )
         return run(*flat)
 
@@ -65,7 +66,8 @@ def interpreted(monkeypatch):
         scope = {
             "get": get, "put": put, "plus": add, "times": multiply, "larger": max, "smaller": min,
             "exp": np.exp, "tanh": np.tanh, "sin": np.sin, "cos": np.cos, "log": np.log,
-            "log1p": np.log1p, "expm1": np.expm1, "math": Math(), "np": np, **tables,
+            "log1p": np.log1p, "expm1": np.expm1, "math": Math(), "np": np,
+            "float32": lambda x: np.float64(np.float32(x)), **tables,
         }  # fmt: skip
         exec(inspect.getsource(linalg_runtime), scope)
         exec(source, scope)

@@ -158,7 +158,7 @@ class ElementLoops:
         is_parallel: bool, around: Callable[[list], AbstractContextManager],
     ) -> None:  # fmt: skip
         code, b = self.code, self.b
-        steps = [self._stride(a, shape, axis) for a in arrays]
+        steps = [self.stride(a, shape, axis) for a in arrays]
         n = shape[axis]
         if axis < len(shape) - 1:
             with code.counted(n) as i:
@@ -171,19 +171,19 @@ class ElementLoops:
         is_dense = all(isinstance(s, ir.Constant) and s.constant in (0, k) for k, s in sizes)
         is_vectorized = is_parallel and is_dense
         loop = code.counted(n, is_parallel, is_dense)
-        with around(at), self._domain_checks(is_vectorized), loop as i:
-            elements = []
-            for a, p, s in zip(arrays, at, steps, strict=True):
-                if s is None:
-                    elements.append(p)
-                elif isinstance(s, ir.Constant) and s.constant == a.dtype.itemsize:
-                    elements.append(b.gep(p, [i], source_etype=element_of(a.dtype)[0]))
-                else:
-                    elements.append(code.at(p, b.mul(i, s)))
-            body(elements)
+        with around(at), self.domain_checks(is_vectorized), loop as i:
+            body([self.moved(p, a, s, i) for a, p, s in zip(arrays, at, steps, strict=True)])
+
+    def moved(self, address: Any, a: Array, stride: Any, i: Any) -> Any:
+        """Return an address moved by an index along an axis with a stride: see `stride`."""
+        if stride is None:
+            return address
+        if isinstance(stride, ir.Constant) and stride.constant == a.dtype.itemsize:
+            return self.b.gep(address, [i], source_etype=element_of(a.dtype)[0])
+        return self.code.at(address, self.b.mul(i, stride))
 
     @contextlib.contextmanager
-    def _domain_checks(self, is_vectorized: bool) -> Iterator[None]:
+    def domain_checks(self, is_vectorized: bool) -> Iterator[None]:
         """Bail out after a loop if an argument of a vectorized function was out of its domain."""
         scalars, before = self.scalars, (self.scalars.is_vectorized, self.scalars.outside)
         scalars.is_vectorized, scalars.outside = is_vectorized, None
@@ -193,8 +193,8 @@ class ElementLoops:
         if found is not None:
             self.code.exit_if(self.b.load(found, typ=TYPES["b"]))
 
-    def _stride(self, a: Array, shape: list, axis: int) -> Any:
-        """Return the stride along an axis, None if the array is broadcast there."""
+    def stride(self, a: Array, shape: list, axis: int) -> Any:
+        """Return the stride along an axis of a shape, None if the array is broadcast there."""
         k = axis - (len(shape) - len(a.shape))
         if k < 0 or (is_one(a.shape[k]) and not is_one(shape[axis])):
             return None

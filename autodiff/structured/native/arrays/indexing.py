@@ -35,6 +35,7 @@ class Indexing:
         shape: list[Any] = []
         strides: list[Any] = []
         address, axis = a.address, 0
+        starts: list[Any] = []
         for part in index:
             if part is None:
                 shape.append(code.whole(1))
@@ -48,15 +49,20 @@ class Indexing:
             if part == slice(None):
                 shape.append(n)
                 strides.append(stride)
+                starts.append(code.whole(0))
                 continue
             start, length, step = self.bounds(part, n)
             # NumPy does not advance the address for an empty slice, but nothing reads that address.
             address = code.at(address, code.b.mul(start, stride))
             shape.append(length)
             strides.append(stride if is_one(step) else code.b.mul(stride, step))
+            starts += [start] if is_one(step) else []
         if not shape:
             return address
-        return a.view(address, shape, strides, text)
+        view = a.view(address, shape, strides, text)
+        if len(starts) == len(index) == len(a.shape) and a.window is None:
+            view.window = a, starts
+        return view
 
     def expand_ellipsis(self, index: list, a: Array) -> list:
         """Replace Ellipsis, and what is missing at the end, by full slices."""

@@ -77,7 +77,7 @@ class BlockSweep:
         for op in reversed(self.block.ops):
             self.operation(op)
             for memory, part in self.borrowed.get(op.out, ()):
-                self.deferred.zero(memory, part)
+                self.set_to_zero(memory, part, not e.for_native)
         self.deferred.flush_all()
         for op in self.block.ops:
             if op.code == "read" and op.out in self.terms:
@@ -362,7 +362,7 @@ class BlockSweep:
         part = text = e.part_of_shadow(op, index) if is_view else f"{e.place(op)}[{index}]"
         if is_view and self.sweep_update(op, part):
             return
-        if is_view and self.may_borrow(op):
+        if region.is_array and not has_arrays(op.data) and self.may_borrow(op):
             self.borrowed[value] = [(memory, part)] if is_zeroed else []
             is_zeroed = False
         elif op.f is None and has_places(op.data, at):

@@ -102,15 +102,16 @@ PROGRAMS = [
 SHAPES = [(40, 8), (43, 8), (67, 11), (8, 40), (9, 63)]
 
 
-def both(f, args, calls=8, has_machine=True):
+def both(f, args, calls=8, has_machine=True, rtol=1e-9):
     """Compare a compiled function with the function, in all stages of its machine code."""
     compiled = compile(f)
     for _ in range(calls):
         expected, found = f(*args), compiled(*args)
         for mine, theirs in zip(leaves(found), leaves(expected), strict=True):
-            np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-11)
+            np.testing.assert_allclose(mine, theirs, rtol=rtol, atol=rtol / 100)
             assert np.shape(mine) == np.shape(theirs)
             assert type(mine) is type(theirs)
+            assert getattr(mine, "dtype", None) == getattr(theirs, "dtype", None)
     assert compiled.eager_because is None
     assert compiled.variants == 1
     for variant in next(iter(compiled._variants.values())):
@@ -122,6 +123,14 @@ def both(f, args, calls=8, has_machine=True):
 
 def leaves(x):
     return [leaf for part in x for leaf in leaves(part)] if isinstance(x, tuple) else [x]
+
+
+@pytest.mark.parametrize("f", [softmax, layer_norm, spread, extrema, products, huber, writes])
+def test_float32(f):
+    pytest.importorskip("llvmlite")
+    args = tuple([x.astype(np.float32) for x in given((43, 8))])
+    functions = both(lambda x, w: value_and_gradient(f, x, w), args, rtol=2e-4)
+    assert any(type(g) is Tiles for g in functions)
 
 
 def given(shape):

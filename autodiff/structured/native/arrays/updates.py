@@ -1,0 +1,186 @@
+"""Several updates of overlapping parts of one array in one pass: the sweep of a stencil.
+
+The cotangents of ``a[:-2] + a[1:-1] + a[2:]`` are added to three ranges of the shadow of `a`. Each
+addition on its own is a pass over memory. Here the elements that lie in all ranges are updated in
+one loop, and the others, at the edges, range by range.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+
+from autodiff.structured.form.kinds import Kind
+from autodiff.structured.native.arrays.element_loops import ElementLoops
+from autodiff.structured.native.arrays.indexing import parts_of
+from autodiff.structured.native.llvm.function_builder import TYPES, element_of
+from autodiff.structured.native.lowered_values import Array, LazyArray, Number, leaves
+from autodiff.structured.native.outlining import call_outlined
+
+_INTEGER = Kind(frozenset([int]))
+
+
+class Update(NamedTuple):
+    """One update, ``part = f(part, x)``, of a part of `base`: one range along each axis.
+
+    `x` does not read `base`.
+    """
+
+    base: Array
+    part: Array
+    x: Any
+    f: Callable
+
+
+def is_range(node: ast.stmt) -> bool:
+    """Whether a statement names one range along each axis of an array."""
+    if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript)):
+        return False
+    is_name = isinstance(node.targets[0], ast.Name) and isinstance(node.value.value, ast.Name)
+    return is_name and all(isinstance(p, ast.Slice) for p in parts_of(node.value.slice))
+
+
+class _Functions(NamedTuple):
+    """The functions of the updates, in order."""
+
+    each: tuple[Callable, ...]
+
+
+_functions = functools.cache(_Functions)  # equal updates have equal keys when they are outlined
+
+
+class _Window(NamedTuple):
+    """The range of the array along each axis, and what is combined with it by `f`."""
+
+    starts: list
+    shape: list
+    f: Callable
+    x: Any
+
+
+def write_updates(e: ElementLoops, updates: list[Update]) -> None:
+    """Write updates of one array, in order."""
+    target = updates[0].base
+    parts: list[Any] = []
+    for _, part, x, _ in updates:
+        e.check_fits(x.shape, part.shape)
+        starts = part.window[1] if part.window else [e.code.whole(0)] * len(part.shape)
+        parts += [Number(_INTEGER, "i", n) for n in (*starts, *part.shape)]
+        parts.append(x)
+    functions = _functions(tuple([u.f for u in updates]))
+    whole = LazyArray(target.kind, functions, parts, target.shape)
+    call_outlined(e.code, _Emitter(e).write, e.scalars.raises, target, whole, None)
+
+
+class _Emitter:
+    """Emitter of the loops of one function."""
+
+    def __init__(self, e: ElementLoops) -> None:
+        self.e = e
+        self.code = e.code
+
+    @property
+    def b(self) -> Any:
+        """The instruction builder."""
+        return self.code.b
+
+    def write(self, target: Array, whole: LazyArray, _: None) -> None:
+        """Emit the loops."""
+        n = len(target.shape)
+        windows = []
+        for k, f in enumerate(whole.f.each):
+            *bounds, x = whole.parts[k * (2 * n + 1) : (k + 1) * (2 * n + 1)]
+            values = [p.value for p in bounds]
+            windows.append(_Window(values[:n], values[n:], f, x))
+        self.target, self.windows = target, windows
+        self._axis(0, [target.address, *self._origins()], [])
+
+    def _arrays(self, windows: list[_Window]) -> list[tuple[Array, list]]:
+        """Return the array and all that the updates read, with the shapes that these cover."""
+        read = [(a, w.shape) for w in windows for a in leaves(w.x)]
+        return [(self.target, self.target.shape), *read]
+
+    def _origins(self) -> list:
+        """Return where the element at index 0 of the target would be in each array that is read."""
+        found = []
+        for w in self.windows:
+            for a in leaves(w.x):
+                address = a.address
+                for axis, start in enumerate(w.starts):
+                    stride = self.e.stride(a, w.shape, axis)
+                    if stride is not None:
+                        address = self.code.at(address, self.b.neg(self.b.mul(start, stride)))
+                found.append(address)
+        return found
+
+    def _moved(self, windows: list[_Window], axis: int, at: list, i: Any) -> list:
+        """Return addresses moved along an axis to an index."""
+        return [
+            self.e.moved(p, a, self.e.stride(a, shape, axis), i)
+            for (a, shape), p in zip(self._arrays(windows), at, strict=True)
+        ]
+
+    def _axis(self, axis: int, at: list, inside: list) -> None:
+        """Emit the loops over an axis; `inside` says which ranges contain the outer indices."""
+        if axis == len(self.target.shape) - 1:
+            self._row(at, inside or [ir.Constant(TYPES["b"], 1)] * len(self.windows))
+            return
+        with self.code.counted(self.target.shape[axis]) as i:
+            here = [
+                self.b.icmp_unsigned("<", self.b.sub(i, w.starts[axis]), w.shape[axis])
+                for w in self.windows
+            ]
+            if inside:
+                here = [self.b.and_(x, y) for x, y in zip(inside, here, strict=True)]
+            self._axis(axis + 1, self._moved(self.windows, axis, at, i), here)
+
+    def _row(self, at: list, inside: list) -> None:
+        """Emit the loops over a row: before, in and after what all ranges share."""
+        b, windows = self.b, self.windows
+        starts = [w.starts[-1] for w in windows]
+        ends = [b.add(w.starts[-1], w.shape[-1]) for w in windows]
+        are_all = functools.reduce(b.and_, inside)
+        first = functools.reduce(self._larger, starts)
+        last = self._larger(first, functools.reduce(self._smaller, ends))
+        rows, begin = [], 1
+        for w in windows:
+            n = len(leaves(w.x))
+            rows.append([at[0], *at[begin : begin + n]])
+            begin += n
+        for w, row, start, end, is_inside in zip(windows, rows, starts, ends, inside, strict=True):
+            until = b.select(are_all, self._smaller(first, end), end)
+            self._range([w], row, start, b.select(is_inside, until, start), True)
+        self._range(windows, at, first, b.select(are_all, last, first), True)
+        for w, row, start, end in zip(windows, rows, starts, ends, strict=True):
+            start = self._larger(last, start)
+            self._range([w], row, start, b.select(are_all, end, start), False)
+
+    def _smaller(self, x: Any, y: Any) -> Any:
+        return x if x is y else self.b.select(self.code.less(x, y), x, y)
+
+    def _larger(self, x: Any, y: Any) -> Any:
+        return x if x is y else self.b.select(self.code.less(x, y), y, x)
+
+    def _range(self, windows: list[_Window], at: list, begin: Any, end: Any, is_long: bool) -> None:
+        """Emit a loop over a range of a row that makes some of the updates."""
+        e, target, axis = self.e, self.target, len(self.target.shape) - 1
+        steps = [(a.dtype.itemsize, e.stride(a, shape, axis)) for a, shape in self._arrays(windows)]
+        is_dense = is_long and all(
+            s is None or (isinstance(s, ir.Constant) and s.constant in (0, k)) for k, s in steps
+        )
+        _, letter = element_of(target.dtype)
+        loop = self.code.counted(self.b.sub(end, begin), True, is_dense)
+        with e.domain_checks(is_dense), loop as k:
+            i = self.b.add(begin, k, flags=("nsw",))
+            place, *places = self._moved(windows, axis, at, i)
+            total = e.load_number(target.dtype, place)
+            rest = iter(places)
+            for w in windows:
+                x = e.element(w.x, {id(a): next(rest) for a in leaves(w.x)})
+                made = e.scalars.function(w.f, [total, x], target.kind)
+                total = Number(total.kind, letter, e.scalars.converted(made, letter))
+            e.store_number(target.dtype, total, place)
