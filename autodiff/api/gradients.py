@@ -12,12 +12,11 @@ from autodiff.api.keywords import check_keywords
 from autodiff.api.numeric_fallback import fallback_to, numeric_fallback
 from autodiff.api.tracebacks import hide_engine
 from autodiff.errors import ArgumentError, MutationError, SeedError
+from autodiff.trace.checks.outputs import check_returned, check_scalar
 from autodiff.trace.jvp_trace import Pushed
 from autodiff.trace.linearize import (
     Linearised,
     argnums_of,
-    check_returned,
-    check_scalar,
     checked_argnums,
     is_single,
 )

@@ -12,13 +12,13 @@ import numpy as np
 
 from autodiff.api.gradients import Argnums, Fallback, differentiated, gradient
 from autodiff.errors import ArgumentError, OutputError
+from autodiff.trace.checks.outputs import check_returned
 from autodiff.trace.checks.seeds import HESSIAN
 from autodiff.trace.jacobian_sweep import jacobian_rows
 from autodiff.trace.jvp_trace import Pushed
 from autodiff.trace.linearize import (
     Linearised,
     argnums_of,
-    check_returned,
     checked_argnums,
     is_single,
     promoted,

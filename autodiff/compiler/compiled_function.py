@@ -6,6 +6,7 @@ import functools
 import itertools
 import keyword
 import linecache
+import sys
 import types
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -154,6 +155,16 @@ class Compiled:
     def __repr__(self) -> str:
         more = "" if array_kernels.is_installed() else f"; machine code needs llvmlite: {_INSTALL}"
         return f"<compiled {name_of(self._f)}, {self.variants} variants{more}>"
+
+    def __reduce__(self) -> Any:
+        """Pickle the function that is compiled, or its name if that stands for the compiled one."""
+        name = getattr(self, "__qualname__", "")  # of what it wraps
+        found: Any = sys.modules.get(self.__module__)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return name
+        return Compiled, (self._f, self._maxsize, self._backend, self._also)
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         return self if owner is None else types.MethodType(self, owner)

@@ -19,7 +19,8 @@ from autodiff.api.gradients import gradient
 from autodiff.errors import OutputError
 from autodiff.explanation.lines import Follower, Line, LineClock
 from autodiff.fastpath.blocked_sweep import sweep_chain
-from autodiff.trace.linearize import Linearised, argnums_of, check_scalar
+from autodiff.trace.checks.outputs import check_scalar
+from autodiff.trace.linearize import Linearised, argnums_of
 from autodiff.trace.observers import observing
 from autodiff.trace.pytree import map_variables
 from autodiff.trace.tape import Cotangents, sweep

@@ -19,7 +19,8 @@ from autodiff.api.jacobians import hvp, jacobian
 from autodiff.api.trees import Ravelling, tree_map
 from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
-from autodiff.trace.linearize import check_scalar, promoted
+from autodiff.trace.checks.outputs import check_scalar
+from autodiff.trace.linearize import promoted
 from autodiff.trace.trace_stack import is_differentiating
 from autodiff.trace.tracer import bare
 from chainrules_core.rules import name_of

@@ -1,7 +1,9 @@
 """One compiled function in several threads and processes at once."""
 
 import concurrent.futures
+import copy
 import multiprocessing
+import pickle
 import sys
 
 import numpy as np
@@ -56,3 +58,22 @@ def test_threads_that_call_one_function_do_not_share_memory(n, backend):
     for k, (x_bar, w_bar) in enumerate(found):
         np.testing.assert_allclose(x_bar, expected[k % 8][0], rtol=1e-10, atol=1e-12)
         assert w_bar == pytest.approx(expected[k % 8][1], rel=1e-10)
+
+
+@compile
+def decorated(x):
+    return np.sum(x * x)
+
+
+def test_compiled_functions_are_pickled_as_what_they_compile():
+    """One that has the name of its function is found by this name."""
+    compiled = compile(_loss, backend="python")
+    compiled(np.ones(3), 2.0)
+    again = pickle.loads(pickle.dumps(compiled))
+    assert again.variants == 0
+    assert again(np.ones(3), 2.0) == pytest.approx(compiled(np.ones(3), 2.0))
+    assert copy.deepcopy(compiled) is not compiled
+    decorated(np.ones(3))
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+    with pytest.raises((pickle.PicklingError, AttributeError)):  # a lambda cannot be pickled
+        pickle.dumps(compile(lambda x: x))
