@@ -94,4 +94,4 @@ def _state_of(program: Structured, node: For | While, is_native: bool) -> tuple[
         return SOURCE, 'machine code needs llvmlite: pip install "chainrules-autodiff[native]"'
     if program.why is not None:
         return SOURCE, f"machine code was given up: {program.why}"
-    return SOURCE, f"it has not run for {Settings.native} s yet"
+    return SOURCE, f"it has not run for {program.due:.1f} s yet"

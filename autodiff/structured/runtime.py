@@ -361,7 +361,7 @@ class Structured(Respecializing):
 
     def run(self, args: tuple) -> tuple[list, tuple]:
         """Run the forward function; return its outputs, and the state for the sweep."""
-        is_due = self.spent >= Settings.native and not (is_repeatable() or self.notes_steep)
+        is_due = self.spent >= self.due and not (is_repeatable() or self.notes_steep)
         if is_due:
             self._find_broadcasts(args)
         values = self._values(args)
@@ -423,6 +423,14 @@ class Structured(Respecializing):
                 else:
                     self.specialize_for_numpy_floats()
 
+    @property
+    def due(self) -> float:
+        """How many seconds it has to run before its loops become machine code.
+
+        About as long as compilation takes, which then costs no more than has been spent anyway.
+        """
+        return Settings.native * self.source.count("\n")
+
     def _may_make_native(self) -> bool:
         """Whether the loops are not machine code yet, but may become it."""
         return self.native is None and self.why is None
@@ -440,7 +448,7 @@ class Structured(Respecializing):
         The first call and its sweep have run as source, and have shown which slopes are infinite,
         for example.
         """
-        self.spent = max(self.spent, Settings.native)
+        self.spent = max(self.spent, self.due)
         if self._may_make_native():
             self._make_native()
         if self.native is not None:

@@ -23,14 +23,15 @@ class Settings:
     least : float
         The shortest traced call, in seconds, that a program is made for.
     native : float
-        Seconds that a program has to run before its loops become machine code.
+        Seconds for each line of its source that a program has to run before its loops become machine
+        code.
     """
 
     enabled = True
     worth = 0.03
     turns = 3000
     least = 0.0005
-    native = 0.1
+    native = 0.002
 
 
 @functools.cache
