@@ -8,7 +8,7 @@ from typing import NamedTuple
 from autodiff.structured.calls import Programs
 from autodiff.structured.form.function_ir import For, If, While
 from autodiff.structured.runtime import Structured
-from autodiff.structured.settings import Settings, has_llvm
+from autodiff.structured.settings import has_llvm
 
 MACHINE_CODE, SOURCE, TRACED, STEPS = "machine code", "NumPy source", "traced", "straight line"
 
