@@ -23,8 +23,8 @@ class Settings:
     least : float
         The shortest traced call, in seconds, that a program is made for.
     native : float
-        Seconds for each line of its source that a program has to run before its loops become machine
-        code.
+        Seconds for each line of its source that a program has to run before its loops become
+        machine code.
     """
 
     enabled = True
