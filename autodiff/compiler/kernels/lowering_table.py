@@ -78,7 +78,8 @@ def computes_in_float32(step: Step, metas: list[Meta]) -> bool:
     if not is_bool(meta) and meta.dtype != np.bool_:
         return meta.dtype == FLOAT32
     dtypes = [metas[a.i].dtype if type(a) is Ref else getattr(a, "dtype", None) for a in step.args]
-    return {x for x in dtypes if x in FLOATS} == {FLOAT32}
+    # A number of Python has no dtype; NumPy takes None for float64 when it compares dtypes.
+    return {x for x in dtypes if x is not None and x in FLOATS} == {FLOAT32}
 
 
 def is_view(step: Step, metas: list[Meta]) -> bool:

@@ -254,7 +254,8 @@ def _einsum(e: Any, step: Step) -> bool:
         return False
     args = ", ".join(map(e.argument, step.args))
     f = e.names.of(np.einsum, "einsum")
-    e.assign(step.out, f"{f}({args}, optimize={path!r})")
+    as_number = "" if e.metas[step.out].shape is not None else "[()]"  # by a path it is an array
+    e.assign(step.out, f"{f}({args}, optimize={path!r}){as_number}")
     return True
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import compile, value_and_gradient
+from autodiff import compile, gradient, value_and_gradient
 
 RNG = np.random.default_rng(0)
 SINGLE = np.float32
@@ -133,6 +133,20 @@ def test_arithmetic_has_the_bits_of_numpy(backend, request):
                 assert found.dtype == expected.dtype
                 np.testing.assert_array_equal(found, expected)
     assert kernels
+
+
+def test_comparisons_round_numbers_of_python(made):
+    def compared(x, k):
+        least = np.minimum(x, k)
+        truths = x == 0.1, x > 0.1, x < k, least == k, x == np.float64(0.1), x < np.float64(k)
+        return truths, gradient(lambda x, k: np.sum(np.minimum(x, k)), x, k, argnums=(0, 1))
+
+    compiled = compile(compared, backend="native")
+    x = np.array([0.1, 0.3, 1.0 / 3.0, 0.7], SINGLE)
+    for k in (0.4, 0.1, 0.3, 1.0 / 3.0, 0.7):
+        for found, expected in zip(leaves(compiled(x, k)), leaves(compared(x, k)), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    assert made
 
 
 def test_sums_are_at_least_as_exact(made):

@@ -44,6 +44,20 @@ def test_values_and_gradients(name):
     assert compiled.eager_because is None
 
 
+@pytest.mark.parametrize("dtype", [float, np.float32])
+@pytest.mark.parametrize("text, shape", [("i,i->", (1 << 17,)), ("ij,ij->", (400, 400))])
+def test_numbers_stay_numbers(text, shape, dtype):
+    def f(x):
+        return np.einsum(text, x, x)
+
+    x = rng.standard_normal(shape).astype(dtype)
+    compiled = compile(f, backend="python")
+    for _ in range(2):
+        found = compiled(x)
+        assert type(found) is type(f(x))
+        np.testing.assert_allclose(found, f(x), rtol=1e-4)
+
+
 def of(text, operands, kwargs=None):
     metas = [meta_of(x) for x in operands]
     refs = tuple([Ref(k) for k in range(len(operands))])
