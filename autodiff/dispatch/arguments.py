@@ -13,7 +13,6 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.errors import array_of_objects
-from autodiff.mutation.memory_layout import copy_of
 from autodiff.trace.checks.conversions import TracedText
 from autodiff.trace.checks.number_classes import check_class
 from autodiff.trace.pytree import (
@@ -349,33 +348,3 @@ def _at(rule: Rule, position: int, bar: Any, path: tuple) -> Any:
 def constant_array(y: Any) -> Any:
     """Return an array as one that traced values may be written into."""
     return Tracer(y, CONSTANT, -1) if may_hold_traced(y) else y
-
-
-def noting_writes(
-    f: Callable, args: tuple, plain: tuple, options: dict[str, Any]
-) -> tuple[Any, bool]:
-    """Call `f` on arrays that a pullback may hold; return the result and whether it wrote into one.
-
-    What it has written gets into `args`, and the arrays are as they were.
-    """
-    given = [(a, copy_of(p)) for a, p in zip(args, plain, strict=True) if is_constant(a)]
-    written = []
-    try:
-        y = f(*plain, **options)
-        if any(before.tobytes() != a._value.tobytes() for a, before in given):
-            itself = {id(a._value): a for a, _ in given}
-
-            def settled(x: Any) -> Any:
-                if id(x) in itself:
-                    return itself[id(x)]
-                return constant_array(copy_of(x)) if type(x) is np.ndarray else x
-
-            y = map_leaves(y, settled)
-    finally:
-        for a, before in given:
-            if before.tobytes() != a._value.tobytes():
-                written.append((a, copy_of(a._value)))
-                a._value[...] = before
-    for a, after in written:
-        a[...] = after
-    return y, bool(written)

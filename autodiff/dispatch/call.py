@@ -25,7 +25,6 @@ from autodiff.dispatch.arguments import (
     innermost,
     is_constant,
     kept,
-    noting_writes,
     numbers_of,
     through_containers,
     without,
@@ -33,7 +32,7 @@ from autodiff.dispatch.arguments import (
 from autodiff.errors import DifferentiationError, array_of_objects, missing_rule
 from autodiff.fastpath.elementwise import NOT_HERE
 from autodiff.fastpath.gather_scalars import gathered
-from autodiff.mutation.views import note_shared
+from autodiff.mutation.views import note_shared, noting_writes, shares_memory
 from autodiff.trace.checks.conversions import OF_SHAPE, check_texts, constant
 from autodiff.trace.checks.decisions import note_call
 from autodiff.trace.checks.number_classes import INSTANCES, computes_itself
@@ -159,13 +158,12 @@ def untraced_call(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     if _leaves_alone(f):
         y = f(*plain, **options)
     else:
-        y, has_written = noting_writes(f, args, plain, options)
+        y, has_written = noting_writes(f, args, plain, kwargs, options)
         if has_written:
             return y
-    if type(y) is not np.ndarray and type(y) not in (list, tuple):
+    if type(y) not in (np.ndarray, list, tuple) and not shares_memory(y, (args, kwargs)):
         return y
-    made = map_leaves(y, constant_array)
-    return note_shared(made, args, f, lambda args: call(f, args, kwargs))
+    return note_shared(map_leaves(y, constant_array), args, f, lambda args: call(f, args, kwargs))
 
 
 _READERS = frozenset({"numpy", "builtins", "_operator", "operator", "math", "chainrules"})

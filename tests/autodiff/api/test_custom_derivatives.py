@@ -11,6 +11,7 @@ import pytest
 
 import autodiff
 from autodiff import custom_gradient, custom_jvp, custom_vjp, gradient, hessian, pushforward
+from tests.helpers import check_gradient
 
 X = np.array([0.3, -0.2, 0.5])
 V = np.array([1.0, -2.0, 0.5])
@@ -329,3 +330,81 @@ def test_what_is_returned_of_an_argument_without_tangent_is_that_argument(body: 
 
     x = np.array([1.0, 2.0, 3.0])
     assert autodiff.pushforward(f, x)[0] == f(x)
+
+
+def _rows(a: Any) -> Any:
+    b = a * 2.0
+    return [b[:2], b[1:]]
+
+
+def written_part(a: Any) -> Any:
+    a[1] = 9.0
+    return a[:2]
+
+
+@pytest.mark.parametrize(
+    "body, is_traced, is_followed",
+    [
+        (lambda a: {"k": a}, False, True),
+        (lambda a: {"k": a[:2]}, False, True),
+        (lambda a: {"k": a[:2]}, True, True),
+        (_rows, False, False),
+        (_rows, True, False),
+        (lambda a: [a * 2.0] * 2, True, False),
+        (written_part, False, False),
+    ],
+)
+def test_a_write_into_a_result_that_shares_memory_is_followed_or_refused(
+    body: Callable, is_traced: bool, is_followed: bool
+) -> None:
+    @autodiff.custom_jvp
+    def g(a: Any) -> Any:
+        return body(a)
+
+    g.defjvp(lambda primals, tangents: (body(primals[0]), body(tangents[0])))
+
+    def f(x: Any) -> Any:
+        a = x * 1.0 if is_traced else np.array([1.0, 2.0, 3.0])
+        y = a * x
+        made = g(a)
+        parts = [made] if isinstance(made, np.ndarray) else [*getattr(made, "values", made.copy)()]
+        parts[0][1] = 7.0
+        return np.sum(y**2) + np.sum(parts[-1] ** 2) + np.sum(a * x)
+
+    x = np.array([1.1, 0.6, -0.4])
+    if is_followed:
+        check_gradient(f, x)
+        return
+    with pytest.raises(autodiff.MutationError, match="shares its memory"):
+        gradient(f, x)
+
+
+class Held:
+    def __init__(self, a: Any) -> None:
+        self.a = a
+
+
+@pytest.mark.parametrize(
+    "holder, within",
+    [
+        (lambda a: [a], lambda h: h[0]),
+        (lambda a: {"k": (a,)}, lambda h: h["k"][0]),
+        (Held, lambda h: h.a),
+    ],
+)
+def test_a_write_within_a_container_without_tangents_is_not_seen_by_pullbacks(
+    holder: Callable, within: Callable
+) -> None:
+    @autodiff.custom_vjp
+    def g(held: Any) -> None:
+        within(held)[1] = 9.0
+
+    g.defvjp(lambda held: (g.__wrapped__(held), None), lambda residuals, y_bar: (None,))
+
+    def f(x: Any) -> Any:
+        a = np.array([1.0, 2.0, 3.0])
+        y = a * x
+        g(holder(a))
+        return np.sum(y**2) + np.sum(a * x)
+
+    check_gradient(f, np.array([1.1, 0.6, -0.4]))
