@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import numbers
 import operator
@@ -12,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from autodiff import caches
-from autodiff.errors import array_of_objects
+from autodiff.errors import MutationError, array_of_objects
 from autodiff.trace.checks.conversions import TracedText
 from autodiff.trace.checks.number_classes import check_class
 from autodiff.trace.pytree import (
+    TABLES,
     facts_of,
     is_flat,
+    is_sparse,
     leaves_of,
     map_leaves,
     part_of_tangent,
@@ -348,3 +351,43 @@ def _at(rule: Rule, position: int, bar: Any, path: tuple) -> Any:
 def constant_array(y: Any) -> Any:
     """Return an array as one that traced values may be written into."""
     return Tracer(y, CONSTANT, -1) if may_hold_traced(y) else y
+
+
+def held_in(given: Any, originals: Any = ()) -> list[tuple[Any, list]]:
+    """Return the containers in `given` that are not in `originals`, each with its parts."""
+    seen = {id(x) for x, _ in held_in(originals)} if originals else set()
+    held, waiting = [], [given]
+    while waiting:
+        x = waiting.pop()
+        parts = None if type(x) in PLAIN or id(x) in seen else _own_parts(x)
+        if parts is None:
+            continue
+        seen.add(id(x))
+        held.append((x, parts))
+        waiting += [part for _, part in parts]
+    return held
+
+
+def _own_parts(x: Any) -> list | None:
+    """Return the parts of a container, without what it can compute again; None for other values."""
+    kind = type(x)
+    parts = None if is_sparse(kind) or kind in TABLES else parts_of(x)
+    if parts is None or issubclass(kind, (tuple, list, dict)):
+        return parts
+    return [p for p in parts if type(getattr(kind, p[0], None)) is not functools.cached_property]
+
+
+def check_unchanged(held: list[tuple[Any, list]]) -> None:
+    """Raise if a function has changed a list, dict or object that is a copy: that would be lost."""
+    for x, before in held:
+        now = _own_parts(x) or []
+        if list(map(_identities, now)) != list(map(_identities, before)):
+            raise MutationError(
+                f"a function with a rule of its own changes a {type(x).__name__} that it is given. "
+                "It gets a copy, so the change would be lost. Return what is new, or write into "
+                "arrays."
+            )
+
+
+def _identities(pair: tuple[Any, Any]) -> tuple[Any, int]:
+    return pair[0], id(pair[1])

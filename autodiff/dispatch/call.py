@@ -20,8 +20,10 @@ from autodiff.dispatch.arguments import (
     Stripped,
     as_they_are,
     cells_as_numbers,
+    check_unchanged,
     constant_array,
     has_constants,
+    held_in,
     innermost,
     is_constant,
     kept,
@@ -158,7 +160,9 @@ def untraced_call(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     if _leaves_alone(f):
         y = f(*plain, **options)
     else:
+        held = held_in((plain, options), (args, kwargs))
         y, has_written = noting_writes(f, args, plain, kwargs, options)
+        check_unchanged(held)
         if has_written:
             return y
     if type(y) not in (np.ndarray, list, tuple) and not shares_memory(y, (args, kwargs)):
@@ -167,6 +171,13 @@ def untraced_call(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 _READERS = frozenset({"numpy", "builtins", "_operator", "operator", "math", "chainrules"})
+
+
+def copies_in(given: Stripped, f: Callable, originals: tuple, options: dict) -> list:
+    """Return the containers that a function of the user's could change in vain, and their parts."""
+    if given.direct or _leaves_alone(f):
+        return []
+    return held_in((given.primals, options), originals)
 
 
 def _leaves_alone(f: Any) -> bool:
@@ -191,9 +202,11 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
     check_functions(rule, bound, options)
     options = checked_options(rule, given, options, tape)
     contents = Contents([*bound, *options.values()]) if entry.takes_functions else None
+    held = copies_in(given, rule.f, (bound, kwargs), options)
     recorded = rule.record(given.primals, options, given.wanted, config_for(given))
     if recorded is None:
         return NO_RULE
+    check_unchanged(held)
     y, pull = recorded
     if contents is not None:
         for x in contents.arrays:

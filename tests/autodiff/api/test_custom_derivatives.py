@@ -408,3 +408,74 @@ def test_a_write_within_a_container_without_tangents_is_not_seen_by_pullbacks(
         return np.sum(y**2) + np.sum(a * x)
 
     check_gradient(f, np.array([1.1, 0.6, -0.4]))
+
+
+def appended(held: Any) -> None:
+    held.append(3.0)
+
+
+def replaced(held: Any) -> None:
+    held[0] = np.zeros(3)
+
+
+def with_a_new_key(held: Any) -> None:
+    held["z"] = 5.0
+
+
+def with_a_new_attribute(held: Any) -> None:
+    held.a = 7.0
+
+
+@pytest.mark.parametrize("is_traced", [False, True])
+@pytest.mark.parametrize(
+    "change, holder",
+    [
+        (appended, lambda a: [a]),
+        (replaced, lambda a: [a]),
+        (replaced, lambda a: [a, [a]]),
+        (with_a_new_key, lambda a: {"k": a}),
+        (with_a_new_attribute, Held),
+    ],
+)
+def test_a_change_of_a_container_by_a_function_with_a_rule_is_refused(
+    change: Callable, holder: Callable, is_traced: bool
+) -> None:
+    @autodiff.custom_jvp
+    def g(held: Any) -> Any:
+        change(held)
+        return 1.0
+
+    g.defjvp(lambda primals, tangents: (g.__wrapped__(*primals), 0.0))
+
+    def f(x: Any) -> Any:
+        held = holder(x * 1.0 if is_traced else np.ones(3))
+        return g(held) * np.sum(x)
+
+    for differentiate in (gradient, pushforward, autodiff.compile(lambda f, x: gradient(f, x))):
+        with pytest.raises(autodiff.MutationError, match="changes a"):
+            differentiate(f, np.array([1.1, 0.6, -0.4]))
+
+
+class Cached(Held):
+    @functools.cached_property
+    def twice(self) -> Any:
+        return self.a * 2.0
+
+
+def test_lists_without_traced_values_may_change_and_objects_may_cache() -> None:
+    @autodiff.custom_vjp
+    def g(held: Any, log: Any) -> Any:
+        log.append(1.0)
+        return held.twice
+
+    def forward(held: Any, log: Any) -> Any:
+        log.append(1.0)
+        return held.twice, None
+
+    g.defvjp(forward, lambda residuals, y_bar: ({"a": 2.0 * y_bar}, None))
+
+    def f(x: Any) -> Any:
+        log = [0.5]
+        return np.sum(x * g(Cached(np.ones(3)), log)) + sum(log)
+
+    check_gradient(f, np.array([1.1, 0.6, -0.4]))
