@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from scipy import integrate
 
-from autodiff import MutationError, custom_jvp, gradient, pullback
+from autodiff import MutationError, gradient, pullback
 from tools.errors.entries import entry
 
 # -- arrays that cannot take a traced value --------------------------------------------------------
@@ -485,35 +485,3 @@ def copy_of_the_argument() -> None:
         return state[0] * values[1]
 
     assert gradient(loss, list(state)) == [0.0, 1.0]
-
-
-@entry("A function with a rule of its own changes a list", MutationError)
-def list_changed_by_a_function_with_a_rule() -> None:
-    @custom_jvp
-    def appended(xs):
-        xs.append(xs[-1] * 2.0)
-
-    appended.defjvp(lambda primals, tangents: (None, None))
-
-    def loss(x):
-        xs = [x]
-        appended(xs)
-        return sum(xs)
-
-    gradient(loss, 2.0)
-
-
-@list_changed_by_a_function_with_a_rule.instead("Return what is new")
-def new_item_returned() -> None:
-    @custom_jvp
-    def doubled(xs):
-        return xs[-1] * 2.0
-
-    doubled.defjvp(lambda primals, tangents: (primals[0][-1] * 2.0, tangents[0][-1] * 2.0))
-
-    def loss(x):
-        xs = [x]
-        xs.append(doubled(xs))
-        return sum(xs)
-
-    assert gradient(loss, 2.0) == 3.0
