@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import numbers
 import operator
@@ -12,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from autodiff import caches
-from autodiff.errors import array_of_objects
-from autodiff.mutation.memory_layout import copy_of
+from autodiff.errors import MutationError, array_of_objects
 from autodiff.trace.checks.conversions import TracedText
 from autodiff.trace.checks.number_classes import check_class
 from autodiff.trace.pytree import (
+    TABLES,
     facts_of,
     is_flat,
+    is_sparse,
     leaves_of,
     map_leaves,
     part_of_tangent,
@@ -351,31 +353,41 @@ def constant_array(y: Any) -> Any:
     return Tracer(y, CONSTANT, -1) if may_hold_traced(y) else y
 
 
-def noting_writes(
-    f: Callable, args: tuple, plain: tuple, options: dict[str, Any]
-) -> tuple[Any, bool]:
-    """Call `f` on arrays that a pullback may hold; return the result and whether it wrote into one.
+def held_in(given: Any, originals: Any = ()) -> list[tuple[Any, list]]:
+    """Return the containers in `given` that are not in `originals`, each with its parts."""
+    seen = {id(x) for x, _ in held_in(originals)} if originals else set()
+    held, waiting = [], [given]
+    while waiting:
+        x = waiting.pop()
+        parts = None if type(x) in PLAIN or id(x) in seen else _own_parts(x)
+        if parts is None:
+            continue
+        seen.add(id(x))
+        held.append((x, parts))
+        waiting += [part for _, part in parts]
+    return held
 
-    What it has written gets into `args`, and the arrays are as they were.
-    """
-    given = [(a, copy_of(p)) for a, p in zip(args, plain, strict=True) if is_constant(a)]
-    written = []
-    try:
-        y = f(*plain, **options)
-        if any(before.tobytes() != a._value.tobytes() for a, before in given):
-            itself = {id(a._value): a for a, _ in given}
 
-            def settled(x: Any) -> Any:
-                if id(x) in itself:
-                    return itself[id(x)]
-                return constant_array(copy_of(x)) if type(x) is np.ndarray else x
+def _own_parts(x: Any) -> list | None:
+    """Return the parts of a container, without what it can compute again; None for other values."""
+    kind = type(x)
+    parts = None if is_sparse(kind) or kind in TABLES else parts_of(x)
+    if parts is None or issubclass(kind, (tuple, list, dict)):
+        return parts
+    return [p for p in parts if type(getattr(kind, p[0], None)) is not functools.cached_property]
 
-            y = map_leaves(y, settled)
-    finally:
-        for a, before in given:
-            if before.tobytes() != a._value.tobytes():
-                written.append((a, copy_of(a._value)))
-                a._value[...] = before
-    for a, after in written:
-        a[...] = after
-    return y, bool(written)
+
+def check_unchanged(held: list[tuple[Any, list]]) -> None:
+    """Raise if a function has changed a list, dict or object that is a copy: that would be lost."""
+    for x, before in held:
+        now = _own_parts(x) or []
+        if list(map(_identities, now)) != list(map(_identities, before)):
+            raise MutationError(
+                f"a function with a rule of its own changes a {type(x).__name__} that it is given. "
+                "It gets a copy, so the change would be lost. Return what is new, or write into "
+                "arrays."
+            )
+
+
+def _identities(pair: tuple[Any, Any]) -> tuple[Any, int]:
+    return pair[0], id(pair[1])

@@ -20,12 +20,13 @@ from autodiff.dispatch.arguments import (
     Stripped,
     as_they_are,
     cells_as_numbers,
+    check_unchanged,
     constant_array,
     has_constants,
+    held_in,
     innermost,
     is_constant,
     kept,
-    noting_writes,
     numbers_of,
     through_containers,
     without,
@@ -33,7 +34,7 @@ from autodiff.dispatch.arguments import (
 from autodiff.errors import DifferentiationError, array_of_objects, missing_rule
 from autodiff.fastpath.elementwise import NOT_HERE
 from autodiff.fastpath.gather_scalars import gathered
-from autodiff.mutation.views import note_shared
+from autodiff.mutation.views import note_shared, noting_writes, shares_memory
 from autodiff.trace.checks.conversions import OF_SHAPE, check_texts, constant
 from autodiff.trace.checks.decisions import note_call
 from autodiff.trace.checks.number_classes import INSTANCES, computes_itself
@@ -159,16 +160,24 @@ def untraced_call(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     if _leaves_alone(f):
         y = f(*plain, **options)
     else:
-        y, has_written = noting_writes(f, args, plain, options)
+        held = held_in((plain, options), (args, kwargs))
+        y, has_written = noting_writes(f, args, plain, kwargs, options)
+        check_unchanged(held)
         if has_written:
             return y
-    if type(y) is not np.ndarray and type(y) not in (list, tuple):
+    if type(y) not in (np.ndarray, list, tuple) and not shares_memory(y, (args, kwargs)):
         return y
-    made = map_leaves(y, constant_array)
-    return note_shared(made, args, f, lambda args: call(f, args, kwargs))
+    return note_shared(map_leaves(y, constant_array), args, f, lambda args: call(f, args, kwargs))
 
 
 _READERS = frozenset({"numpy", "builtins", "_operator", "operator", "math", "chainrules"})
+
+
+def copies_in(given: Stripped, f: Callable, originals: tuple, options: dict) -> list:
+    """Return the containers that a function of the user's could change in vain, and their parts."""
+    if given.direct or _leaves_alone(f):
+        return []
+    return held_in((given.primals, options), originals)
 
 
 def _leaves_alone(f: Any) -> bool:
@@ -193,9 +202,11 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
     check_functions(rule, bound, options)
     options = checked_options(rule, given, options, tape)
     contents = Contents([*bound, *options.values()]) if entry.takes_functions else None
+    held = copies_in(given, rule.f, (bound, kwargs), options)
     recorded = rule.record(given.primals, options, given.wanted, config_for(given))
     if recorded is None:
         return NO_RULE
+    check_unchanged(held)
     y, pull = recorded
     if contents is not None:
         for x in contents.arrays:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from autodiff.dispatch.arguments import PLAIN
+from autodiff.dispatch.arguments import PLAIN, constant_array, is_constant
 from autodiff.errors import MutationError
 from autodiff.mutation.held_arrays import owner_of
-from autodiff.trace.pytree import map_leaves, parts_of, rebuilt
+from autodiff.mutation.memory_layout import copy_of
+from autodiff.trace.pytree import leaves_of, map_leaves, parts_of, rebuilt
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import Tracer, View, bare, is_tracer, note_view, untraced, wrap
 
@@ -57,9 +59,26 @@ def note_shared(
     if parts is None:
         return made
     new = [note_shared(part, args, f, again, (*path, key)) for key, part in parts]
-    if all(old is part for (_, old), part in zip(parts, new, strict=True)):
-        return made
-    return rebuilt(made, new)
+    if any(old is not part for (_, old), part in zip(parts, new, strict=True)):
+        made = rebuilt(made, new)
+    if not path:
+        _note_overlaps(made)
+    return made
+
+
+def _note_overlaps(made: Any) -> None:
+    """Refuse writes into arrays of a result that lie in one memory, which is no argument's."""
+    by_owner: dict[int, list[Tracer]] = {}
+    for leaf in leaves_of(made):
+        if type(leaf) is Tracer and leaf._origin is None and type(bare(leaf)) is np.ndarray:
+            alike = by_owner.setdefault(id(owner_of(bare(leaf))), [])
+            if all(leaf is not other for other in alike):
+                alike.append(leaf)
+    for first, *others in by_owner.values():
+        pairs = itertools.combinations([bare(leaf) for leaf in (first, *others)], 2)
+        if others and any(np.shares_memory(x, y) for x, y in pairs):
+            for leaf in others:
+                note_view(leaf, first, refuse)
 
 
 def argument_itself(made: Tracer, args: Any, f: Any) -> Any:
@@ -166,3 +185,59 @@ def lent(owner: Tracer, value: Any) -> Any:
 
     owner._views = [*(owner._views or []), as_view]
     return made
+
+
+def shares_memory(y: Any, given: Any) -> bool:
+    """Whether an array in a result lies in the memory of a constant array among the arguments."""
+    owners = {id(owner_of(leaf)) for leaf in leaves_of(y) if type(leaf) is np.ndarray}
+    return bool(owners) and any(
+        is_constant(leaf) and id(owner_of(leaf._value)) in owners for leaf in leaves_of(given)
+    )
+
+
+def noting_writes(
+    f: Callable, args: tuple, plain: tuple, named: dict[str, Any], options: dict[str, Any]
+) -> tuple[Any, bool]:
+    """Call `f` on arrays that a pullback may hold; return the result and whether it wrote into one.
+
+    What it has written gets into the arguments, and the arrays are as they were. A part of such an
+    array in the result cannot be made again without a second write, so later writes are refused.
+
+    Parameters
+    ----------
+    f : callable
+        What is called.
+    args, named : tuple, dict
+        The arguments.
+    plain, options : tuple, dict
+        The arguments for the call: plain arrays in the place of constants.
+    """
+    given = [(a, copy_of(a._value)) for a in leaves_of((args, named)) if is_constant(a)]
+    written, parts = [], []
+    try:
+        y = f(*plain, **options)
+        if any(before.tobytes() != a._value.tobytes() for a, before in given):
+            itself = {id(a._value): a for a, _ in given}
+            owners = {id(owner_of(a._value)): a for a, _ in given}
+
+            def settled(x: Any) -> Any:
+                if type(x) is not np.ndarray or id(x) in itself:
+                    return itself.get(id(x), x)
+                a = owners.get(id(owner_of(x)))
+                made = constant_array(x if a is None else copy_of(x))
+                if a is not None and type(made) is Tracer:
+                    parts.append((made, a))
+                return made
+
+            y = map_leaves(y, settled)
+    finally:
+        for a, before in given:
+            if before.tobytes() != a._value.tobytes():
+                written.append((a, copy_of(a._value)))
+                a._value[...] = before
+    for a, after in written:
+        a[...] = after
+    for made, a in parts:
+        note_view(made, a, refuse)
+    _note_overlaps(y)
+    return y, bool(written)

@@ -17,6 +17,7 @@ from autodiff.dispatch import call as calls
 from autodiff.dispatch.arguments import (
     Stripped,
     as_it_is,
+    check_unchanged,
     innermost,
     is_constant,
     numbers_of,
@@ -98,6 +99,7 @@ def push(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Forward) -> A
             return constant_call(rule, given, options, tape)
         check_functions(rule, bound, options)
         options = checked_options(rule, given, options, tape)
+        held = calls.copies_in(given, rule.f, (bound, kwargs), options)
         if is_mild() or not _can_be_repeated(rule, given.primals):
             result = by(rule, given, bound, options, tape)
         else:
@@ -107,6 +109,7 @@ def push(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Forward) -> A
                 result = by(rule, given, bound, options, tape)
         if result is None:
             continue
+        check_unchanged(held)
         y, y_dot = result
         check_is_no_object_array(y, rule)
         made = with_tangent(y, unthunk(y_dot), tape)

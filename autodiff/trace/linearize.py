@@ -231,11 +231,7 @@ class Linearised:
         return gradients if places is None else [gradients[place] for place in places]
 
     def keep_from_changes(self) -> None:
-        """Copy the arrays in the value: the caller may write into them, pullbacks use them.
-
-        Those that an outer derivative or a recording traces are copied, too: the function may have
-        returned its argument.
-        """
+        """Copy the arrays in the value, traced ones too: callers may write, pullbacks use them."""
         self.value = map_leaves(
             self.value, lambda leaf: leaf.copy() if type(bare(leaf)) is np.ndarray else leaf
         )

@@ -11,6 +11,7 @@ import pytest
 
 import autodiff
 from autodiff import custom_gradient, custom_jvp, custom_vjp, gradient, hessian, pushforward
+from tests.helpers import check_gradient
 
 X = np.array([0.3, -0.2, 0.5])
 V = np.array([1.0, -2.0, 0.5])
@@ -329,3 +330,152 @@ def test_what_is_returned_of_an_argument_without_tangent_is_that_argument(body: 
 
     x = np.array([1.0, 2.0, 3.0])
     assert autodiff.pushforward(f, x)[0] == f(x)
+
+
+def _rows(a: Any) -> Any:
+    b = a * 2.0
+    return [b[:2], b[1:]]
+
+
+def written_part(a: Any) -> Any:
+    a[1] = 9.0
+    return a[:2]
+
+
+@pytest.mark.parametrize(
+    "body, is_traced, is_followed",
+    [
+        (lambda a: {"k": a}, False, True),
+        (lambda a: {"k": a[:2]}, False, True),
+        (lambda a: {"k": a[:2]}, True, True),
+        (_rows, False, False),
+        (_rows, True, False),
+        (lambda a: [a * 2.0] * 2, True, False),
+        (written_part, False, False),
+    ],
+)
+def test_a_write_into_a_result_that_shares_memory_is_followed_or_refused(
+    body: Callable, is_traced: bool, is_followed: bool
+) -> None:
+    @autodiff.custom_jvp
+    def g(a: Any) -> Any:
+        return body(a)
+
+    g.defjvp(lambda primals, tangents: (body(primals[0]), body(tangents[0])))
+
+    def f(x: Any) -> Any:
+        a = x * 1.0 if is_traced else np.array([1.0, 2.0, 3.0])
+        y = a * x
+        made = g(a)
+        parts = [made] if isinstance(made, np.ndarray) else [*getattr(made, "values", made.copy)()]
+        parts[0][1] = 7.0
+        return np.sum(y**2) + np.sum(parts[-1] ** 2) + np.sum(a * x)
+
+    x = np.array([1.1, 0.6, -0.4])
+    if is_followed:
+        check_gradient(f, x)
+        return
+    with pytest.raises(autodiff.MutationError, match="shares its memory"):
+        gradient(f, x)
+
+
+class Held:
+    def __init__(self, a: Any) -> None:
+        self.a = a
+
+
+@pytest.mark.parametrize(
+    "holder, within",
+    [
+        (lambda a: [a], lambda h: h[0]),
+        (lambda a: {"k": (a,)}, lambda h: h["k"][0]),
+        (Held, lambda h: h.a),
+    ],
+)
+def test_a_write_within_a_container_without_tangents_is_not_seen_by_pullbacks(
+    holder: Callable, within: Callable
+) -> None:
+    @autodiff.custom_vjp
+    def g(held: Any) -> None:
+        within(held)[1] = 9.0
+
+    g.defvjp(lambda held: (g.__wrapped__(held), None), lambda residuals, y_bar: (None,))
+
+    def f(x: Any) -> Any:
+        a = np.array([1.0, 2.0, 3.0])
+        y = a * x
+        g(holder(a))
+        return np.sum(y**2) + np.sum(a * x)
+
+    check_gradient(f, np.array([1.1, 0.6, -0.4]))
+
+
+def appended(held: Any) -> None:
+    held.append(3.0)
+
+
+def replaced(held: Any) -> None:
+    held[0] = np.zeros(3)
+
+
+def with_a_new_key(held: Any) -> None:
+    held["z"] = 5.0
+
+
+def with_a_new_attribute(held: Any) -> None:
+    held.a = 7.0
+
+
+@pytest.mark.parametrize("is_traced", [False, True])
+@pytest.mark.parametrize(
+    "change, holder",
+    [
+        (appended, lambda a: [a]),
+        (replaced, lambda a: [a]),
+        (replaced, lambda a: [a, [a]]),
+        (with_a_new_key, lambda a: {"k": a}),
+        (with_a_new_attribute, Held),
+    ],
+)
+def test_a_change_of_a_container_by_a_function_with_a_rule_is_refused(
+    change: Callable, holder: Callable, is_traced: bool
+) -> None:
+    @autodiff.custom_jvp
+    def g(held: Any) -> Any:
+        change(held)
+        return 1.0
+
+    g.defjvp(lambda primals, tangents: (g.__wrapped__(*primals), 0.0))
+
+    def f(x: Any) -> Any:
+        held = holder(x * 1.0 if is_traced else np.ones(3))
+        return g(held) * np.sum(x)
+
+    for differentiate in (gradient, pushforward, autodiff.compile(lambda f, x: gradient(f, x))):
+        with pytest.raises(autodiff.MutationError, match="changes a"):
+            differentiate(f, np.array([1.1, 0.6, -0.4]))
+
+
+class Cached(Held):
+    @functools.cached_property
+    def twice(self) -> Any:
+        return self.a * 2.0
+
+
+def test_lists_without_traced_values_may_change_and_objects_may_cache() -> None:
+    @autodiff.custom_vjp
+    def g(held: Any, log: Any) -> Any:
+        log.append(1.0)
+        return held.twice
+
+    def forward(held: Any, log: Any) -> Any:
+        log.append(1.0)
+        return held.twice, None
+
+    g.defvjp(forward, lambda residuals, y_bar: ({"a": 2.0 * y_bar}, None))
+
+    def f(x: Any) -> Any:
+        log = [0.5]
+        return np.sum(x * g(Cached(np.ones(3)), log)) + sum(log)
+
+    check_gradient(f, np.array([1.1, 0.6, -0.4]))

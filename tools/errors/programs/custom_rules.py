@@ -4,6 +4,7 @@ import numpy as np
 
 from autodiff import (
     DifferentiationError,
+    MutationError,
     cotangent_hook,
     custom_gradient,
     custom_jvp,
@@ -214,3 +215,35 @@ def hook_with_cotangent() -> None:
 @hook_without_cotangent.instead("Return None to leave it as it is")
 def hook_that_looks() -> None:
     assert gradient(lambda x: cotangent_hook(x, print) ** 2, 3.0) == 6.0
+
+
+@entry("A function with a rule of its own changes a list", MutationError)
+def list_changed_by_a_function_with_a_rule() -> None:
+    @custom_jvp
+    def appended(xs):
+        xs.append(xs[-1] * 2.0)
+
+    appended.defjvp(lambda primals, tangents: (None, None))
+
+    def loss(x):
+        xs = [x]
+        appended(xs)
+        return sum(xs)
+
+    gradient(loss, 2.0)
+
+
+@list_changed_by_a_function_with_a_rule.instead("Return what is new")
+def new_item_returned() -> None:
+    @custom_jvp
+    def doubled(xs):
+        return xs[-1] * 2.0
+
+    doubled.defjvp(lambda primals, tangents: (primals[0][-1] * 2.0, tangents[0][-1] * 2.0))
+
+    def loss(x):
+        xs = [x]
+        xs.append(doubled(xs))
+        return sum(xs)
+
+    assert gradient(loss, 2.0) == 3.0
