@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.mutation.views import lent
 from autodiff.trace.pytree import map_leaves
 from autodiff.trace.trace_stack import active_tapes
-from autodiff.trace.tracer import bare, is_tracer, untraced
+from autodiff.trace.tracer import is_tracer, untraced
 from chainrules_core import ignore_derivatives as call_or_return
 
 
@@ -32,8 +31,7 @@ def ignore_derivatives(x: Any) -> Any:
     Use it for logging, caches and the like. If the output of the differentiated function depends on
     the value, its gradient lacks that contribution.
 
-    As in NumPy, an array shares its memory with `x`. A write into one of them, while the other is
-    still in use, raises a MutationError: write into a copy.
+    An array is what `x` holds at the time of the call: it does not follow later writes into `x`.
 
     Examples
     --------
@@ -48,9 +46,7 @@ def _constant(leaf: Any) -> Any:
     if is_tracer(leaf) and leaf._tape.observer is not None:
         leaf._tape.observer.ignored(leaf)
     value = untraced(leaf)
-    if value is leaf:
-        return value
-    if type(value) is np.ndarray:
+    if value is not leaf and type(value) is np.ndarray:
         for tape in active_tapes():
             tape.hold(value)  # it shares memory with the traced array
-    return lent(leaf, value) if isinstance(bare(value), np.ndarray) else value
+    return value

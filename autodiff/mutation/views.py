@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +13,7 @@ from autodiff.errors import MutationError
 from autodiff.mutation.held_arrays import owner_of
 from autodiff.mutation.memory_layout import copy_of
 from autodiff.trace.pytree import leaves_of, map_leaves, parts_of, rebuilt
-from autodiff.trace.tape import CONSTANT
-from autodiff.trace.tracer import Tracer, View, bare, is_tracer, note_view, untraced, wrap
+from autodiff.trace.tracer import Tracer, bare, is_tracer, note_view, untraced
 
 
 def note_shared(
@@ -151,40 +149,6 @@ def refuse(parent: Any) -> Any:
         "an array is written into that shares its memory with another one in a way that is not "
         "followed. Write into a copy: x = x.copy()."
     )
-
-
-def lent(owner: Tracer, value: Any) -> Any:
-    """Return an array behind a tracer as another object, which nobody may write into unseen.
-
-    Parameters
-    ----------
-    owner : Tracer
-        The array. As long as the result lives, a write into its memory raises a MutationError.
-    value : numpy.ndarray or Tracer
-        The array behind it; a tracer while a program is recorded.
-
-    Returns
-    -------
-    numpy.ndarray or Tracer
-        An object of its own with the same memory.
-    """
-    if is_tracer(value):
-        made = wrap(value._value, value._tape, value._index)
-        note_view(made, owner, refuse)
-        return made
-    made = value.view()
-    borrower, lender = weakref.ref(made), weakref.ref(owner)
-
-    def as_view() -> Tracer | None:
-        plain, parent = borrower(), lender()
-        if plain is None or parent is None:
-            return None
-        view = Tracer(plain, CONSTANT, -1)
-        view._origin = View(parent, refuse)
-        return view
-
-    owner._views = [*(owner._views or []), as_view]
-    return made
 
 
 def shares_memory(y: Any, given: Any) -> bool:

@@ -48,7 +48,7 @@ class Tracer:
     _origin : View or None
         How it was made from another tracer whose memory it shares.
     _views : list or None
-        Weak references to the tracers that share its memory: functions that return one, or None.
+        Weak references to the tracers that share its memory.
     """
 
     __slots__ = ("__weakref__", "_index", "_origin", "_tape", "_value", "_views")
