@@ -375,8 +375,8 @@ _numpy(
     has_fixed_form=False, makes_form=True, is_new=True, is_own=True, is_container=True,
 )  # fmt: skip
 _numpy(
-    "arange bartlett blackman dstack empty eye full hamming hanning identity kaiser linspace ones "
-    "repeat zeros",
+    "arange bartlett blackman dstack empty eye full hamming hanning identity linspace ones repeat "
+    "zeros",
     has_fixed_form=False, is_new=True, is_own=True, is_container=True,
 )  # fmt: skip
 _numpy("block indices tri", has_fixed_form=False, is_container=True)

@@ -63,7 +63,7 @@ _INT_METHODS = frozenset({int.bit_length, int.bit_count})
 PURE: frozenset[Any] = frozenset(
     {operator.not_, np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.arange}
     | {np.ndarray, np.float64, np.float32, np.int64, np.int32, np.bool_, int, bool, float, complex}
-    | {np.bartlett, np.blackman, np.hamming, np.hanning, np.kaiser}
+    | {np.bartlett, np.blackman, np.hamming, np.hanning}
     | {len, min, max, iteration_count, start_of_slice, length_of_slice}
     | {str, format, bin, oct, hex, ord, chr, part_of_text, letter_of_text}
     | _TEXT_METHODS

@@ -127,7 +127,7 @@ def places_in_lists(x: Any) -> Any:
 def windows(x: Any) -> Any:
     total = 0.0
     for k in range(1, 4):
-        w = x[:k] * np.hamming(k) + np.hanning(k) * np.kaiser(k, 2.0)
+        w = x[:k] * np.hamming(k) + np.hanning(k) * np.blackman(k)
         total += w @ (w - np.blackman(k) * np.bartlett(k))
     return total
 
