@@ -197,6 +197,7 @@ class Structured(Respecializing):
             compares_all=self.compares_all, notes_steep=self.notes_steep,
         )  # fmt: skip
         self.source, scope = emitter.emit()
+        self.lines = self.source.count("\n")
         self.has_plain_floats = bool(emitter.plain.loose) or emitter.needs_math
         parameters = program.parameters
         self.written = [self.positions[parameters.index(s)] for s in emitter.written_parameters]
@@ -429,7 +430,7 @@ class Structured(Respecializing):
 
         About as long as compilation takes, which then costs no more than has been spent anyway.
         """
-        return Settings.native * self.source.count("\n")
+        return Settings.native * self.lines
 
     def _may_make_native(self) -> bool:
         """Whether the loops are not machine code yet, but may become it."""
