@@ -323,14 +323,10 @@ def _area(rows: slice, columns: slice) -> int:
 
 
 SCOPE = {
-    "OuterSum": OuterSum,
-    "ProductSum": ProductSum,
-    "add_part": add_part,
-    "add_scaled": add_scaled,
-    "add_to_part": add_to_part,
-    "columns_of": columns_of,
-    "from_end_of": from_end_of,
-    "inner_product": inner_product,
-    "inner_with_part": inner_with_part,
-}
+    f.__name__: f
+    for f in (
+        OuterSum, ProductSum, add_part, add_scaled, add_to_part, columns_of, from_end_of,
+        inner_product, inner_with_part,
+    )
+}  # fmt: skip
 """What generated code finds by name."""

@@ -487,11 +487,5 @@ def add_in(shadow: list, seed: list) -> None:
             shadow[i] += part
 
 
-SCOPE = {
-    "copied_lists": copied_lists,
-    "states_in": states_in,
-    "lists_in": lists_in,
-    "zeros_in": zeros_in,
-    "add_in": add_in,
-}
+SCOPE = {f.__name__: f for f in (copied_lists, states_in, lists_in, zeros_in, add_in)}
 """What generated code finds by name."""

@@ -117,11 +117,5 @@ def skip(x: Any) -> None:
     """Push nothing."""
 
 
-SCOPE = {
-    "LoopStates": LoopStates,
-    "taken": taken,
-    "added": added,
-    "begun": begun,
-    "skip": skip,
-}
+SCOPE = {f.__name__: f for f in (LoopStates, taken, added, begun, skip)}
 """What generated code finds by name."""
