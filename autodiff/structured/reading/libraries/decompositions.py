@@ -84,12 +84,8 @@ def _select_diff(args: list, given: dict[str, Any]) -> Choice:
         return None
     if None in ends:
         return None
-    both, prepend, append = (
-        (new.diff_prepend_append, new.diff_prepend, new.diff_append)
-        if at_first
-        else (new.row_diff_prepend_append, new.row_diff_prepend, new.row_diff_append)
-    )
-    return both if len(ends) == 2 else prepend if prepends else append, [a, *ends]
+    parts = (*ends[:prepends], a, *ends[prepends:])
+    return new.joined_diff if at_first else new.joined_row_diff, [parts]
 
 
 def _vector(v: Any) -> Any:
@@ -193,10 +189,15 @@ def _select_pad(args: list, given: dict[str, Any]) -> Choice:
         return None
     a: Any = named.get("array")
     mode = known_option(named, "mode", "constant")
-    if not is_floats(a) or a.kind.ndim > 2 or mode not in _PADDINGS:
+    if not is_floats(a) or a.kind.ndim > 2 or mode not in (*_PADDINGS, *_PADDINGS_OF_AXES):
         return None
     widths = _pad_widths(named.get("pad_width"), a.kind.ndim)
-    return None if widths is None else (_PADDINGS[mode][a.kind.ndim - 1], [a, *widths])
+    if widths is None:
+        return None
+    if mode in _PADDINGS:
+        return _PADDINGS[mode][a.kind.ndim - 1], [a, *widths]
+    pad = _PADDINGS_OF_AXES[mode]
+    return (pad, [a, *widths]) if a.kind.ndim == 1 else (new.pad_matrix, [pad, a, *widths])
 
 
 def _pad_widths(v: Any, ndim: int) -> list[int] | None:
@@ -352,9 +353,11 @@ _NUMPY_CLASS: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float
 _PADDINGS = {  # for vectors and for matrices
     "constant": (new.pad_zeros, new.pad_matrix_zeros),
     "edge": (new.pad_edge, new.pad_matrix_edge),
-    "wrap": (new.pad_wrap, new.pad_matrix_wrap),
-    "reflect": (new.pad_reflect, new.pad_matrix_reflect),
-    "symmetric": (new.pad_symmetric, new.pad_matrix_symmetric),
+}
+_PADDINGS_OF_AXES = {
+    "wrap": new.pad_wrap,
+    "reflect": new.pad_reflect,
+    "symmetric": new.pad_symmetric,
 }
 _SELECTORS: dict[Any, Callable] = {
     np.full: _select_full, np.split: _select_split, np.delete: _select_delete,

@@ -94,8 +94,7 @@ def var(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
 
 def std(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     """Compute the standard deviation."""
-    d = a - np.mean(a, axis=axis, keepdims=True)
-    return np.sqrt(np.mean(d * d, axis=axis, keepdims=keepdims))
+    return np.sqrt(var(a, axis, keepdims))
 
 
 def gradient_last(f: Any, h: Any = 1.0) -> Any:
@@ -141,40 +140,14 @@ def full_of_floats(shape: Any, value: Any) -> Any:
     return np.ones(shape) * value
 
 
-def diff_prepend_append(a: Any, first: Any, last: Any) -> Any:
-    """Compute `numpy.diff` along the first axis, with ``prepend`` and ``append``."""
-    x = np.concatenate((first, a, last))
-    return x[1:] - x[:-1]
+def joined_diff(parts: Any) -> Any:
+    """Compute `numpy.diff` along the first axis of arrays that are joined along it."""
+    return diff_first(np.concatenate(parts))
 
 
-def diff_prepend(a: Any, first: Any) -> Any:
-    """Compute `numpy.diff` along the first axis, with ``prepend``."""
-    x = np.concatenate((first, a))
-    return x[1:] - x[:-1]
-
-
-def diff_append(a: Any, last: Any) -> Any:
-    """Compute `numpy.diff` along the first axis, with ``append``."""
-    x = np.concatenate((a, last))
-    return x[1:] - x[:-1]
-
-
-def row_diff_prepend_append(a: Any, first: Any, last: Any) -> Any:
-    """Compute `numpy.diff` along the rows of a matrix, with ``prepend`` and ``append``."""
-    x = np.concatenate((first, a, last), axis=1)
-    return x[:, 1:] - x[:, :-1]
-
-
-def row_diff_prepend(a: Any, first: Any) -> Any:
-    """Compute `numpy.diff` along the rows of a matrix, with ``prepend``."""
-    x = np.concatenate((first, a), axis=1)
-    return x[:, 1:] - x[:, :-1]
-
-
-def row_diff_append(a: Any, last: Any) -> Any:
-    """Compute `numpy.diff` along the rows of a matrix, with ``append``."""
-    x = np.concatenate((a, last), axis=1)
-    return x[:, 1:] - x[:, :-1]
+def joined_row_diff(parts: Any) -> Any:
+    """Compute `numpy.diff` along the rows of matrices that are joined along them."""
+    return diff(np.concatenate(parts, axis=1))
 
 
 def row_diff_prepend_number(a: Any, first: Any) -> Any:
@@ -368,19 +341,9 @@ def pad_symmetric(a: Any, before: Any, after: Any) -> Any:
     return np.concatenate((a[:before][::-1], a, a[n - after :][::-1]))
 
 
-def pad_matrix_wrap(a: Any, above: Any, below: Any, before: Any, after: Any) -> Any:
-    """Pad a matrix periodically."""
-    return pad_wrap(pad_wrap(a, above, below).T, before, after).T
-
-
-def pad_matrix_reflect(a: Any, above: Any, below: Any, before: Any, after: Any) -> Any:
-    """Pad a matrix with its mirror image, without the edge."""
-    return pad_reflect(pad_reflect(a, above, below).T, before, after).T
-
-
-def pad_matrix_symmetric(a: Any, above: Any, below: Any, before: Any, after: Any) -> Any:
-    """Pad a matrix with its mirror image, including the edge."""
-    return pad_symmetric(pad_symmetric(a, above, below).T, before, after).T
+def pad_matrix(pad: Any, a: Any, above: Any, below: Any, before: Any, after: Any) -> Any:
+    """Pad a matrix by a function that pads the first axis."""
+    return pad(pad(a, above, below).T, before, after).T
 
 
 def append(a: Any, b: Any) -> Any:
