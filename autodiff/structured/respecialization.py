@@ -35,17 +35,10 @@ class Respecializing:
     is_never_finite: bool
     has_plain_floats: bool
 
-    def _generate(self) -> None:
-        """Generate and compile the code."""
-        raise NotImplementedError
-
-    def _run_forward(self, values: list[Any]) -> Any:
-        """Run the forward function."""
-        raise NotImplementedError
-
-    def _values(self, args: tuple) -> list:
-        """Return the arguments of the generated code."""
-        raise NotImplementedError
+    # Methods that subclasses define.
+    _generate: Callable[[], None]
+    _run_forward: Callable[[list[Any]], Any]
+    _values: Callable[[tuple], list]
 
     def specialize_for_broadcasting(self, args: tuple) -> bool:
         """Regenerate the code for broadcasting, after a sweep has met an unexpected shape.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,8 @@ COPIES = frozenset({np.copy, np.ndarray.copy})
 class AdjointCalls(ReductionCalls):
     """The calls of the sweep."""
 
-    def write(self, target: Array, x: Any, f: Any = None) -> None:
-        """Write into an array."""
-        raise NotImplementedError
+    # Methods that subclasses define.
+    write: Callable[..., None]
 
     def adjoint(self, f: Any, j: int, args: list, options: dict[str, Any]) -> Any:
         """Apply the adjoint of a linear function with respect to argument `j`.

@@ -76,6 +76,10 @@ class Expressions(AdjointCalls):
         Whether this is the forward function, which bails out where Python would raise.
     """
 
+    # Methods that subclasses define.
+    read: Callable[[str], Any]
+    materialize_readers: Callable[[Any], None]
+
     def __init__(
         self, code: FunctionBuilder, state: Any, scope: dict[str, Any], adjoints: dict[int, tuple],
         forward: bool,
@@ -88,10 +92,6 @@ class Expressions(AdjointCalls):
         self.scalars = Scalars(code, forward)
         self.elementwise = ArrayLoops(code, self.scalars, state)
         self.indexing = Indexing(code)
-
-    def read(self, name: str) -> Any:
-        """Return the value of a name."""
-        raise NotImplementedError
 
     def expression(self, node: ast.expr) -> Any:
         """Lower an expression."""
@@ -391,10 +391,6 @@ class Expressions(AdjointCalls):
         return self.put_at(selected, self.unaliased(shadow.alias_set, x), operator.add)
 
     # -- writes ------------------------------------------------------------------------------------
-
-    def materialize_readers(self, alias_set: Any) -> None:
-        """Materialize the lazy arrays that read memory which is about to be written into."""
-        raise NotImplementedError
 
     def write(self, target: Array, x: Any, f: Any = None) -> None:
         """Write ``target[...] = x`` or ``target[...] = f(target, x)``, with `x` computed first."""

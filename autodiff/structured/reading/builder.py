@@ -104,6 +104,10 @@ class ProgramBuilder:
         Position → lists of numbers that are arguments.
     """
 
+    # Methods that subclasses define.
+    placeholder: Callable[[Any], Value]
+    read_free_name: Callable[[str], Any]
+
     def __init__(self, assumed: Assumptions, given_lists: dict[int, Any]) -> None:
         self.assumed = assumed
         self.displayed_in_memory = assumed.displayed_in_memory
@@ -276,10 +280,6 @@ class ProgramBuilder:
             error.other = (scope.function, name), part.kind, part.memory
         return error
 
-    def placeholder(self, like: Any) -> Value:
-        """Return a placeholder for a value that is None."""
-        raise NotImplementedError
-
     def not_none(self, x: Any) -> Any:
         """Unwrap a value that may be None: the program exits if it is."""
         if type(x) is not Maybe:
@@ -375,10 +375,6 @@ class ProgramBuilder:
         if name in scope.locals:
             return self.read_in(scope, name)
         return self.read_free_name(name)
-
-    def read_free_name(self, name: str) -> Any:
-        """Return the value of a name from outside."""
-        raise NotImplementedError
 
     def read_in(self, scope: Scope, name: str) -> Any:
         """Return the value of a variable of this scope."""

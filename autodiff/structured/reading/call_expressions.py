@@ -71,41 +71,16 @@ from chainrules_core import rrule
 class CallReader(SequenceReader):
     """Layer of the reader: calls."""
 
-    def range_of(self, nodes: list[ast.expr]) -> HeldRange:
-        """Read ``range(...)`` with these arguments."""
-        raise NotImplementedError
-
-    def write_out(self, out: Value, made: Value) -> Value:
-        """Write the result of a ufunc into its argument ``out``; return that."""
-        raise NotImplementedError
-
-    def add_at(self, base: Value, at: ast.expr, value: Value) -> None:
-        """Read ``np.add.at``, which adds to an element once for each time that its index occurs."""
-        raise NotImplementedError
-
-    def binary(self, f: Callable, a: Any, b: Any) -> Value:
-        """Read a binary operator on two values."""
-        raise NotImplementedError
-
-    def extremum(self, f: Callable, node: ast.Call) -> Any:
-        """Read ``max(items, key=...)`` or ``min(items)``."""
-        raise NotImplementedError
-
-    def any_or_all(self, f: Callable, items: ast.expr) -> Value:
-        """Read ``any(items)`` or ``all(items)``."""
-        raise NotImplementedError
-
-    def sum_of_items(self, node: ast.ListComp) -> Any:
-        """Read the sum of a comprehension."""
-        raise NotImplementedError
-
-    def ordered(self, xs: Any, options: dict[str, Any]) -> Any:
-        """Read ``sorted(xs, key=..., reverse=...)``."""
-        raise NotImplementedError
-
-    def reduction(self, nodes: list[ast.expr]) -> Any:
-        """Read ``functools.reduce(f, items, first)``."""
-        raise NotImplementedError
+    # Methods that subclasses define.
+    range_of: Callable[[list[ast.expr]], HeldRange]
+    write_out: Callable[[Value, Value], Value]
+    add_at: Callable[[Value, ast.expr, Value], None]
+    binary: Callable[[Callable, Any, Any], Value]
+    extremum: Callable[[Callable, ast.Call], Any]
+    any_or_all: Callable[[Callable, ast.expr], Value]
+    sum_of_items: Callable[[ast.ListComp], Any]
+    ordered: Callable[[Any, dict[str, Any]], Any]
+    reduction: Callable[[list[ast.expr]], Any]
 
     def on_call(self, node: ast.Call) -> Any:
         """Read a call."""

@@ -55,24 +55,17 @@ class RecursionReader(GeneratorReader):
 
     calls_itself = False
 
+    # Methods that subclasses define.
+    lower_separately: Callable[[Callable], Any]
+    read_body_of: Callable[[Any], Any]
+    finish: Callable[[], Any]
+
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         # The function, for each argument its kind or value, and whether all arguments are leaves.
         self.given: tuple = ()
         # The recursive function that is read for others: its definition, the form and the kinds.
         self.own: tuple[Any, Any, list[Kind]] | None = None
-
-    def lower_separately(self, read: Callable) -> Any:
-        """Lower a function to a program of its own."""
-        raise NotImplementedError
-
-    def read_body_of(self, node: Any) -> Any:
-        """Read the body of a function; return what it returns."""
-        raise NotImplementedError
-
-    def finish(self) -> Any:
-        """Check what was read as a whole; return it."""
-        raise NotImplementedError
 
     def recursion(self, function: Any, node: Any, form: tuple, kinds: list[Kind]) -> Any:
         """Read a recursive function for a program of its own, for arguments of a form."""

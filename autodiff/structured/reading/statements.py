@@ -51,6 +51,9 @@ from autodiff.structured.reading.writes import WriteReader
 class StatementReader(WriteReader):
     """Layer of the reader: statements."""
 
+    # Methods that subclasses define.
+    read_yield: Callable[[ast.Yield], None]
+
     def statements(self, nodes: list[ast.stmt]) -> None:
         """Read statements."""
         for node in nodes:
@@ -86,10 +89,6 @@ class StatementReader(WriteReader):
     def on_break(self, node: ast.Break) -> None:
         """Read a ``break`` at the end of a branch: no iteration follows."""
         self.emit_effect(Op("break", [], data=self.flags[-1]))
-
-    def read_yield(self, node: ast.Yield) -> None:
-        """Read a ``yield``."""
-        raise NotImplementedError
 
     def on_expr(self, node: ast.Expr) -> None:
         """Read an expression whose value is dropped, or a ``yield``."""

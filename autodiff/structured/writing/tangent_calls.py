@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 import types
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,10 @@ class CallTangents(SourceWriter):
     """Writes calls and their tangents."""
 
     out: CodeLines
+
+    # Methods that subclasses define.
+    _dot_of: Callable[[Op], str | None]
+    _bind_dot: Callable[[Op, str], None]
 
     def dot(self, v: Value) -> str:
         """Return the tangent of an active value."""
@@ -120,14 +124,6 @@ class CallTangents(SourceWriter):
             return dots.get(v) or self.text(v)
 
         return self._user_source(op, text)
-
-    def _dot_of(self, op: Op) -> str | None:
-        """Return the tangent of the result of an operation; None if source cannot express it."""
-        raise NotImplementedError
-
-    def _bind_dot(self, op: Op, dot: str) -> None:
-        """Bind the tangent of the result of an operation."""
-        raise NotImplementedError
 
     def _dot_of_call(self, op: Op) -> str | None:
         """Return the tangent of the result of a call; None if source cannot express it."""

@@ -24,9 +24,8 @@ _STABLE = ("stable", "mergesort")
 class AxisFunctions(LinearAlgebra):
     """Scans, sorts, searches and convolutions along an axis."""
 
-    def call(self, f: Any, args: list) -> Any:
-        """Call a function of numbers and arrays."""
-        raise NotImplementedError
+    # Methods that subclasses define.
+    call: Callable[[Any, list], Any]
 
     # -- cumulative sums and products --------------------------------------------------------------
 

@@ -7,6 +7,7 @@ object of a user's class. All of them are allocated in the store ``kept``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
@@ -39,13 +40,9 @@ class DictOperations(GatherScatter):
 
     state: Any
 
-    def new_list(self, items: ItemType, parts: list, times: Any = None, n: Any = None) -> ListRef:
-        """Allocate a list."""
-        raise NotImplementedError
-
-    def select_list(self, items: ItemType, x: SelectedList) -> ListRef:
-        """Allocate one of several lists."""
-        raise NotImplementedError
+    # Methods that subclasses define.
+    new_list: Callable[..., ListRef]
+    select_list: Callable[[ItemType, SelectedList], ListRef]
 
     # -- values and items as words -----------------------------------------------------------------
 

@@ -39,28 +39,18 @@ class Inlining:
 
     code: FunctionBuilder
 
+    # Methods that subclasses define.
+    evaluated: Callable[[ast.expr, dict[str, Any], dict, str, int], Any]
+    converted: Callable[[Number, str], Any]
+    number: Callable[[Any], Number]
+    plain: Callable[[str, Any], Number]
+    called: Callable[[Any, list[Any], str, int], Any]
+    has_implementation: Callable[[Any], bool]
+
     @property
     def b(self) -> Any:
         """The builder."""
         return self.code.b
-
-    def evaluated(
-        self, node: ast.expr, scope: dict[str, Any], outer: dict, letter: str, depth: int
-    ) -> Any:
-        """Emit an expression of numbers that all have the representation of a letter."""
-        raise NotImplementedError
-
-    def converted(self, x: Number, letter: str) -> Any:
-        """Convert a number to the representation of a letter."""
-        raise NotImplementedError
-
-    def number(self, x: Any) -> Number:
-        """Return a number, or a known value, as a number."""
-        raise NotImplementedError
-
-    def plain(self, letter: str, value: Any) -> Number:
-        """Return a value as a number of the class that a letter stands for."""
-        raise NotImplementedError
 
     def inlined(self, f: Any, args: list[Any], letter: str, depth: int) -> Number:
         """Inline a call of a small function with numbers as arguments."""
@@ -116,14 +106,6 @@ class Inlining:
         if isinstance(sequence, (tuple, list, range)) and len(sequence) <= _MOST_ITERATIONS:
             return tuple(map(StaticValue, sequence))
         raise UnsupportedError("a sequence in machine code")
-
-    def called(self, f: Any, args: list[Any], letter: str, depth: int) -> Any:
-        """Emit a call of a known function, with the result in the representation of a letter."""
-        raise NotImplementedError
-
-    def has_implementation(self, f: Any) -> bool:
-        """Whether a function has an implementation of its own, so that it is not inlined."""
-        raise NotImplementedError
 
     def of_rule(self, node: ast.expr, scope: dict, outer: dict, letter: str, depth: int) -> Any:
         """Emit an expression that only rules contain: a call, tuple or lambda."""

@@ -33,9 +33,8 @@ from autodiff.structured.reading.scopes import (
 class ClassReader(ProgramBuilder):
     """Layer of the reader: attributes of classes."""
 
-    def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
-        """Inline a call of a function."""
-        raise NotImplementedError
+    # Methods that subclasses define.
+    inline: Callable[[Any, list[Any], dict[str, Any]], Any]
 
     def _bound_attribute(self, owner: Any, found: Any, name: str) -> Any:
         """Bind an attribute of the class of an object to the object, as Python does."""

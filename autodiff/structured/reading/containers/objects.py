@@ -64,9 +64,10 @@ from autodiff.structured.reading.scopes import (
 class ObjectReader(SpecialMethodReader):
     """Layer of the reader: objects and their attributes."""
 
-    def new_list(self, items: list[Value], times: Value | None = None) -> Value:
-        """Read a list display."""
-        raise NotImplementedError
+    # Methods that subclasses define.
+    new_list: Callable[..., Value]
+    set_in_memory: Callable[[Value, str, Any], None]
+    moved: Callable[[LocalObject], Value]
 
     def read_free_name(self, name: str) -> Any:
         """Return the value of a name from outside."""
@@ -200,10 +201,6 @@ class ObjectReader(SpecialMethodReader):
             self.rebound_attributes.append((owner, target.attr))
         self._bind_attribute(owner, target.attr, value)
 
-    def set_in_memory(self, owner: Value, name: str, x: Any) -> None:
-        """Bind an attribute of an object in memory."""
-        raise NotImplementedError
-
     def check_assignable(self, owner: Any, name: str) -> Any:
         """Raise if an attribute may not be bound; return the class attribute of this name."""
         cls: Any = class_of(owner) if is_object(owner) else None
@@ -254,10 +251,6 @@ class ObjectReader(SpecialMethodReader):
         if cls in self.in_memory:
             return self.moved(owner)
         return self._frozen(owner) if cls in self.value_classes else owner
-
-    def moved(self, x: LocalObject) -> Value:
-        """Move the attributes of a new object into memory; return the object."""
-        raise NotImplementedError
 
     def _frozen(self, x: LocalObject) -> InstanceValue:
         """Freeze a new object: return the values of its attributes."""

@@ -10,6 +10,7 @@ import ast
 import dataclasses
 import operator
 import types
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +45,9 @@ _BOOL = Kind(frozenset([bool]))
 
 class MemoryObjectReader(ListReader):
     """Layer of the reader: objects in memory."""
+
+    # Methods that subclasses define.
+    read_attribute: Callable[[Any, str], Any]
 
     def moved(self, x: LocalObject) -> Value:
         """Move the attributes of a new object into memory; return the object."""
@@ -212,10 +216,6 @@ class MemoryObjectReader(ListReader):
             raise UnsupportedError("dataclasses.replace of a dataclass with an __init__ of its own")
         given = {name: self.read_attribute(x, name) for name in own if name not in fields}
         return self.instance(class_of(x), [], given | fields)
-
-    def read_attribute(self, owner: Any, name: str) -> Any:
-        """Read an attribute of any value."""
-        raise NotImplementedError
 
     def check_attributes_of_classes(self) -> None:
         """Raise if an attribute was read from a class that an object may shadow."""

@@ -25,25 +25,11 @@ _INT = Kind(frozenset([int]))
 class QueueReader(TableReader):
     """Layer of the reader: methods of lists and deques, and the construction of deques."""
 
-    def as_list_display(self, node: ast.expr) -> ast.expr:
-        """Rewrite an iterator to a list comprehension; return other nodes unchanged."""
-        raise NotImplementedError
-
-    def extended(self, made: Value, xs: Any) -> Value:
-        """Append all items of a list to another; return that as this block reads it."""
-        raise NotImplementedError
-
-    def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
-        """Read a call of a user's function."""
-        raise NotImplementedError
-
-    def sort(self, xs: Value, options: dict[str, Any]) -> None:
-        """Read ``xs.sort(key=..., reverse=...)``."""
-        raise NotImplementedError
-
-    def cleared(self, xs: Value) -> None:
-        """Read ``xs.clear()``."""
-        raise NotImplementedError
+    # Methods that subclasses define.
+    as_list_display: Callable[[ast.expr], ast.expr]
+    extended: Callable[[Value, Any], Value]
+    sort: Callable[[Value, dict[str, Any]], None]
+    cleared: Callable[[Value], None]
 
     def append(self, xs: Value, x: Any) -> Value:
         """Read ``xs.append(x)``."""

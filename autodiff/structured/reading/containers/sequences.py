@@ -34,13 +34,11 @@ _BOOL = Kind(frozenset([bool]))
 class SequenceReader(QueueReader):
     """Layer of the reader: displays of tuples, lists and dicts, and their items."""
 
-    def expression_or_none(self, node: ast.expr) -> Any:
-        """Read an expression whose value may be None."""
-        raise NotImplementedError
-
-    def value(self, node: ast.expr) -> Value:
-        """Read an expression; a tuple becomes one value."""
-        raise NotImplementedError
+    # Methods that subclasses define.
+    expression_or_none: Callable[[ast.expr], Any]
+    value: Callable[[ast.expr], Value]
+    _unpacked: Callable[[Any, int], list]
+    sliced: Callable[[Value, list[Value]], Value]
 
     def on_tuple(self, node: ast.Tuple) -> Any:
         """Read a tuple."""
@@ -110,10 +108,6 @@ class SequenceReader(QueueReader):
                 parts += self._parts_of(x)
         return parts
 
-    def _unpacked(self, value: Any, n: int) -> list:
-        """Return the items of a tuple, or those of an array or list of this length."""
-        raise NotImplementedError
-
     def _parts_of(self, x: Any) -> list:
         """Return the items of an object, tuple or list, whose number is known."""
         if is_object(x):
@@ -156,10 +150,6 @@ class SequenceReader(QueueReader):
         for xs in (a, b):
             made = self.extended(made, xs)
         return made
-
-    def sliced(self, xs: Value, bounds: list[Value]) -> Value:
-        """Read a slice of a list in memory."""
-        raise NotImplementedError
 
     def _part(self, base: Any, at: Value) -> Any:
         """Read an item of a tuple, or of a list of known items."""

@@ -21,17 +21,12 @@ from chainrules_core import rrule
 class SpecialMethodReader(ClassReader):
     """Layer of the reader: implicit calls of special methods."""
 
-    def truth_of(self, x: Any) -> Any:
-        """Convert a list or object to a value of the same truth; return anything else unchanged."""
-        raise NotImplementedError
-
-    def yielded_values(self, function: types.FunctionType, args: list[Any]) -> list[Any]:
-        """Return all items of a generator without loops and branches."""
-        raise NotImplementedError
-
-    def definition_of(self, function: types.FunctionType) -> Any:
-        """Return the syntax tree of a function."""
-        raise NotImplementedError
+    # Methods that subclasses define.
+    truth_of: Callable[[Any], Any]
+    yielded_values: Callable[[types.FunctionType, list[Any]], list[Any]]
+    definition_of: Callable[[types.FunctionType], Any]
+    read_call: Callable[[Any, list[Any], dict[str, Any]], Any]
+    same_object: Callable[[Any, Any], Any]
 
     def special_method(self, owner: Any, name: str) -> types.FunctionType | None:
         """Return a special method, looked up in the class alone; None if it has none."""
@@ -95,14 +90,6 @@ class SpecialMethodReader(ClassReader):
         if same is NotImplemented:
             raise UnsupportedError("a comparison of objects")
         return self.read_call(operator.not_, [same], {}) if name == "ne" else same
-
-    def read_call(self, f: Any, args: list[Any], options: dict[str, Any]) -> Any:
-        """Read a call of a known function."""
-        raise NotImplementedError
-
-    def same_object(self, a: Any, b: Any) -> Any:
-        """Read ``a is b`` for objects; NotImplemented for anything else."""
-        raise NotImplementedError
 
     def length_of_object(self, x: Any) -> Value:
         """Read ``len(x)``."""

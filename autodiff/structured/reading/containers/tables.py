@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import operator
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from autodiff.structured.form.function_ir import Memory, Named, Op, Value, known
@@ -23,13 +24,10 @@ _FACTORIES: dict[type, Any] = {float: 0.0, int: 0, list: None}
 class TableReader(MemoryObjectReader):
     """Layer of the reader: tables."""
 
-    def expression(self, node: ast.expr) -> Any:
-        """Read an expression."""
-        raise NotImplementedError
-
-    def _named(self, node: ast.Call) -> dict[str, Any]:
-        """Read the keyword arguments."""
-        raise NotImplementedError
+    # Methods that subclasses define.
+    expression: Callable[[ast.expr], Any]
+    _named: Callable[[ast.Call], dict[str, Any]]
+    delete_item: Callable[[Value, Value], None]
 
     def new_table(self, items: Named, factory: type | None = None) -> Value:
         """Create a table from known items; with a factory, it is a `defaultdict`."""
@@ -126,10 +124,6 @@ class TableReader(MemoryObjectReader):
             raise UnsupportedError("update of a dict with something other than known items")
         for key, x in others.items():
             self.set_item(xs, self.const(key), x)
-
-    def delete_item(self, xs: Value, at: Value) -> None:
-        """Read ``del xs[at]``."""
-        raise NotImplementedError
 
 
 _ARITIES = {"get": (2,), "setdefault": (2,), "pop": (1, 2), "update": (1,)}

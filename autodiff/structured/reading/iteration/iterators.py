@@ -42,9 +42,8 @@ _MOST_UNROLLED_NUMBERS = 32  # more known numbers become a list, which a loop go
 class IteratorReader(NestedLoopReader):
     """Layer of the reader: what loops iterate over."""
 
-    def assign(self, target: ast.expr, value: Any) -> None:
-        """Bind the variables of a target, or write into an array or list."""
-        raise NotImplementedError
+    # Methods that subclasses define.
+    assign: Callable[[ast.expr, Any], None]
 
     def _known_items(self, over: IterationSpace) -> Iterator[Any]:
         """Yield the items, if the trip count is known."""

@@ -31,9 +31,11 @@ MOST_UNROLLED = 64
 class LoopReader(IteratorReader):
     """Layer of the reader: loops."""
 
-    def statements(self, nodes: list[ast.stmt]) -> None:
-        """Read statements."""
-        raise NotImplementedError
+    # Methods that subclasses define.
+    statements: Callable[[list[ast.stmt]], None]
+    generator_called: Callable[[ast.Call], tuple[Any, list[Any], dict[str, Any]] | None]
+    generator_of_object: Callable[[Any], Any]
+    loop_over_generator: Callable[[ast.For, Any, list[Any], dict[str, Any]], None]
 
     # -- for ---------------------------------------------------------------------------------------
 
@@ -70,20 +72,6 @@ class LoopReader(IteratorReader):
                 self.loop_over_generator(node, method, [over], {})
         else:
             self._for_over(node, self.iterated(node.iter))
-
-    def generator_called(self, node: ast.Call) -> tuple[Any, list[Any], dict[str, Any]] | None:
-        """Return the generator function of a call, and the arguments; None for other calls."""
-        raise NotImplementedError
-
-    def generator_of_object(self, x: Any) -> Any:
-        """Return the method ``__iter__`` of an object, if it is a generator; else None."""
-        raise NotImplementedError
-
-    def loop_over_generator(
-        self, node: ast.For, f: Any, args: list[Any], names: dict[str, Any]
-    ) -> None:  # fmt: skip
-        """Read a loop over a generator."""
-        raise NotImplementedError
 
     def _for_over(self, node: ast.For, over: IterationSpace) -> None:
         """Read a loop, and check that it does not change what it iterates over."""

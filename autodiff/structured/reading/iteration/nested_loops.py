@@ -23,6 +23,9 @@ _Values = dict[str, Any]
 class NestedLoopReader(ExpressionReader):
     """Layer of the reader: loops over several indices."""
 
+    # Methods that subclasses define.
+    is_generator: Callable[[ast.expr], bool]
+
     def _positional_callee(self, node: ast.expr) -> Any:
         """Return the function of a call with positional arguments alone, or `UNKNOWN`.
 
@@ -139,10 +142,6 @@ class NestedLoopReader(ExpressionReader):
         first[0].targets = [node.target]  # type: ignore[attr-defined] # an assignment
         loop = ast.While(ast.Constant(True), [*first, *node.body], [])
         return [ast.fix_missing_locations(ast.copy_location(loop, node))]
-
-    def is_generator(self, node: ast.expr) -> bool:
-        """Whether this is a call of a generator function."""
-        raise NotImplementedError
 
 
 def memory_of_items(value: Any) -> list[Memory]:
