@@ -126,10 +126,7 @@ class Statements(Variables):
         if not isinstance(number, Number):
             raise UnsupportedError("an array written as an element")
         self.materialize_readers(base.alias_set)
-        e = self.elementwise
-        if f is not None:
-            number = self.scalars.function(f, [e.load_number(base.dtype, found), number], base.kind)
-        e.store_number(base.dtype, number, found)
+        self.elementwise.update(base, found, number, f)
 
     def on_augassign_statement(self, node: ast.AugAssign) -> None:
         """Lower an augmented assignment."""
@@ -409,9 +406,7 @@ class Statements(Variables):
             return
         if not isinstance(node.body[0], ast.Break):
             raise UnsupportedError("a branch without else")
-        following = self.code.function.append_basic_block()
-        self.b.cbranch(test, self.code.behind[-1], following)
-        self.b.position_at_end(following)
+        self.code.leave_if(test)
 
     def _test(self, node: ast.expr) -> Any:
         """Lower a test, or a comparison of strides."""
@@ -463,7 +458,8 @@ class Statements(Variables):
     def on_while_statement(self, node: ast.While) -> None:
         """Lower ``while True``."""
         self._materialize_pending()
-        self.code.endless(lambda after: self._iteration(node.body))
+        with self.code.endless():
+            self._iteration(node.body)
 
     def on_call(self, node: ast.Call) -> Any:
         """Lower a call, also of ``range`` and of the sums of `blas_sums`."""

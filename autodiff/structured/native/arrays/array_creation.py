@@ -180,7 +180,7 @@ class ArrayCreation:
             size = b.select(is_down, b.neg(step), step)
             n = b.sdiv(b.add(span, b.sub(size, one)), size)
             n = b.select(code.less(span, one), zero, n)
-        return b.select(code.less(n, zero), zero, n)
+        return code.greater(n, zero)
 
     def _arange_of_floats(self, bounds: list) -> Array:
         """Return a range of floats, whose spacing is ``(start + step) - start`` as in NumPy."""
@@ -386,10 +386,6 @@ class ArrayCreation:
             raise UnsupportedError("a write of something other than a number or array")
 
         def body(at: list, k: Any) -> None:
-            new = x if isinstance(x, Number) else e.load_item(x, k)
-            if f is not None:
-                old = e.load_number(base.dtype, at[0])
-                new = self.scalars.function(f, [old, new], base.kind)
-            e.store_number(base.dtype, new, at[0])
+            e.update(base, at[0], x if isinstance(x, Number) else e.load_item(x, k), f)
 
         self._for_each_masked(mask, [base], body)

@@ -127,22 +127,19 @@ class AxisFunctions(LinearAlgebra):
             b.store(k, slot(order, k))
         width, left, right = (code.variable(I64) for _ in range(3))
         b.store(one, width)
-
-        def merge(after: Any) -> None:
+        with code.endless():
             w = b.load(width, typ=I64)
-            following = code.function.append_basic_block()
-            b.cbranch(code.less(w, n), following, after)
-            b.position_at_end(following)
+            code.leave_if(b.icmp_signed(">=", w, n))
             pair = b.add(w, w)
             with code.counted(b.sdiv(b.add(n, b.sub(pair, one)), pair)) as j:
                 low = b.mul(j, pair)
-                middle, high = (self._min(b.add(low, k), n) for k in (w, pair))
+                middle, high = (code.lesser(b.add(low, k), n) for k in (w, pair))
                 b.store(low, left)
                 b.store(middle, right)
                 with code.counted(b.sub(high, low)) as t:
                     p, q = (b.load(v, typ=I64) for v in (left, right))
                     # A position beyond the end is read, too, but its comparison does not count.
-                    first, second = (b.load(slot(order, self._min(v, b.sub(n, one))), typ=I64)
+                    first, second = (b.load(slot(order, code.lesser(v, b.sub(n, one))), typ=I64)
                                      for v in (p, q))  # fmt: skip
                     is_less = self.scalars.compared("<", value(second), value(first))
                     is_second = b.and_(
@@ -154,18 +151,10 @@ class AxisFunctions(LinearAlgebra):
             with code.counted(n) as k:
                 b.store(b.load(slot(other, k), typ=I64), slot(order, k))
             b.store(pair, width)
-
-        code.endless(merge)
         if not is_stable:
-            with code.counted(self._max(b.sub(n, one), zero)) as k:
+            with code.counted(code.greater(b.sub(n, one), zero)) as k:
                 both = [value(b.load(slot(order, at), typ=I64)) for at in (k, b.add(k, one))]
                 code.exit_if(self.scalars.compared("==", *both))
-
-    def _min(self, x: Any, y: Any) -> Any:
-        return self.b.select(self.code.less(x, y), x, y)
-
-    def _max(self, x: Any, y: Any) -> Any:
-        return self.b.select(self.code.less(x, y), y, x)
 
     # -- searches and interpolation ----------------------------------------------------------------
 
@@ -239,7 +228,7 @@ class AxisFunctions(LinearAlgebra):
         if len(xp.shape) != 1 or not isinstance(x, (Array, LazyArray)):
             return
         code, b, one = self.code, self.b, self.code.whole(1)
-        with code.counted(self._max(b.sub(xp.shape[0], one), code.whole(0))) as k:
+        with code.counted(code.greater(b.sub(xp.shape[0], one), code.whole(0))) as k:
             both = self._float_at(xp, k), self._float_at(xp, b.add(k, one))
             code.exit_if(b.not_(b.fcmp_ordered("<=", *both)))
 
@@ -282,20 +271,15 @@ class AxisFunctions(LinearAlgebra):
         low, high = code.variable(I64), code.variable(I64)
         b.store(code.whole(0), low)
         b.store(xp.shape[0], high)
-
-        def halve(after: Any) -> None:
+        with code.endless():
             start, stop = (b.load(v, typ=I64) for v in (low, high))
-            following = code.function.append_basic_block()
-            b.cbranch(code.less(start, stop), following, after)
-            b.position_at_end(following)
+            code.leave_if(b.icmp_signed(">=", start, stop))
             middle = b.sdiv(b.add(start, stop), code.whole(2))
             is_before = b.fcmp_ordered(
                 "<=" if side == "right" else "<", self._float_at(xp, middle), point.value
             )
             b.store(b.select(is_before, b.add(middle, code.whole(1)), start), low)
             b.store(b.select(is_before, stop, middle), high)
-
-        code.endless(halve)
         return b.load(low, typ=I64)
 
     def _locate(self, point: Number, xp: Array) -> tuple[Any, Any, Any, Any]:
@@ -308,7 +292,7 @@ class AxisFunctions(LinearAlgebra):
         """
         code, b, one, n = self.code, self.b, self.code.whole(1), xp.shape[0]
         right = self._search(xp, point, "right")
-        j = self._min(self._max(b.sub(right, one), code.whole(0)), b.sub(n, code.whole(2)))
+        j = code.lesser(code.greater(b.sub(right, one), code.whole(0)), b.sub(n, code.whole(2)))
         start, end = self._float_at(xp, j), self._float_at(xp, b.add(j, one))
         code.exit_if(b.not_(b.fcmp_ordered("<", start, end)))
         return right, j, start, end
@@ -323,11 +307,11 @@ class AxisFunctions(LinearAlgebra):
         """Return a cotangent times the slope: at a node the mean of both sides, 0 outside."""
         code, b, one, n = self.code, self.b, self.code.whole(1), xp.shape[0]
         right, _, _, _ = self._locate(point, xp)
-        node = self._float_at(xp, self._max(b.sub(right, one), code.whole(0)))
+        node = self._float_at(xp, code.greater(b.sub(right, one), code.whole(0)))
         is_node = b.and_(code.less(code.whole(0), right), b.fcmp_ordered("==", node, point.value))
         slopes = []
         for k in (b.select(is_node, b.sub(right, one), right), right):
-            j = self._min(self._max(b.sub(k, one), code.whole(0)), b.sub(n, code.whole(2)))
+            j = code.lesser(code.greater(b.sub(k, one), code.whole(0)), b.sub(n, code.whole(2)))
             is_inside = b.and_(code.less(code.whole(0), k), code.less(k, n))
             zero = ir.Constant(TYPES["d"], 0.0)
             slopes.append(b.select(is_inside, self._slope_after(j, xp, fp), zero))
@@ -408,7 +392,7 @@ class AxisFunctions(LinearAlgebra):
         """Return the length of a convolution, and its start in the full one."""
         code, b, one = self.code, self.b, self.code.whole(1)
         name = mode.x if isinstance(mode, StaticValue) else "full" if mode is None else None
-        short, long = self._min(m, n), self._max(m, n)
+        short, long = code.lesser(m, n), code.greater(m, n)
         code.exit_if(code.less(short, one))
         if name == "full":
             return b.sub(b.add(m, n), one), code.whole(0)
@@ -435,6 +419,6 @@ class AxisFunctions(LinearAlgebra):
         code, b = self.code, self.b
         with code.counted(count) as k:
             shift = b.sub(start, k)
-            first = self._max(shift, code.whole(0))
-            length = b.sub(self._min(n, b.add(size, shift)), first)
-            add(k, first, self._max(length, code.whole(0)))
+            first = code.greater(shift, code.whole(0))
+            length = b.sub(code.lesser(n, b.add(size, shift)), first)
+            add(k, first, code.greater(length, code.whole(0)))

@@ -229,6 +229,12 @@ class ElementLoops:
             value = self.b.zext(value, kind)
         self.code.accessed(self.b.store(value, address))
 
+    def update(self, a: Array, address: Any, x: Number, f: Callable | None) -> None:
+        """Write a number into an element of an array, by `f` of the old one and it if given."""
+        if f is not None:
+            x = self.scalars.function(f, [self.load_number(a.dtype, address), x], a.kind)
+        self.store_number(a.dtype, x, address)
+
     def address_of(self, a: Array, *index: Any) -> Any:
         """Return the address at an index into the first axes."""
         offsets = [self.b.mul(i, stride) for i, stride in zip(index, a.strides, strict=False)]
@@ -256,10 +262,7 @@ class ElementLoops:
 
         def body(addresses: list) -> None:
             new = self.element(x, {id(a): p for a, p in zip(sources, addresses[1:], strict=True)})
-            if f is not None:
-                old = self.load_number(target.dtype, addresses[0])
-                new = self.scalars.function(f, [old, new], target.kind)
-            self.store_number(target.dtype, new, addresses[0])
+            self.update(target, addresses[0], new, f)
 
         self.for_each(target.shape, [target, *sources], body)
 

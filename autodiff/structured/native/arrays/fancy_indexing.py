@@ -129,10 +129,7 @@ class GatherScatter(AxisFunctions):
 
         def put(there: Any, own: Any) -> None:
             new = x if isinstance(x, Number) else e.load_number(x.dtype, own)
-            if f is not None:
-                old = e.load_number(base.dtype, there)
-                new = self.scalars.function(f, [old, new], base.kind)
-            e.store_number(base.dtype, new, there)
+            e.update(base, there, new, f)
 
         self._at_each(selected, x, lambda row, own: e.write(row, own, f), put)
 

@@ -98,7 +98,7 @@ class Indexing:
         if abs(step.constant) != 1:
             size = code.whole(abs(step.constant))
             length = b.sdiv(b.add(length, b.sub(size, one)), size)
-        return start, b.select(code.less(length, zero), zero, length), step
+        return start, code.greater(length, zero), step
 
     def _ends(self, part: slice, n: Any, down: bool) -> tuple[Any, Any]:
         """Return the start and stop of a slice, clamped to the axis where that matters.
@@ -116,17 +116,14 @@ class Indexing:
         def at_least(x: Any, low: int) -> Any:
             if isinstance(x, ir.Constant) and x.constant >= low:
                 return x
-            return b.select(code.less(x, code.whole(low)), code.whole(low), x)
-
-        def at_most(x: Any) -> Any:
-            return b.select(code.less(last, x), last, x)
+            return code.greater(x, code.whole(low))
 
         if down:
-            start = last if part.start is None else at_most(wrapped(part.start))
+            start = last if part.start is None else code.lesser(last, wrapped(part.start))
             stop = code.whole(-1) if part.stop is None else at_least(wrapped(part.stop), -1)
         else:
             start = zero if part.start is None else at_least(wrapped(part.start), 0)
-            stop = n if part.stop is None else at_most(wrapped(part.stop))
+            stop = n if part.stop is None else code.lesser(last, wrapped(part.stop))
         return start, stop
 
     def diagonal(self, a: Array) -> Array:
@@ -134,17 +131,15 @@ class Indexing:
         if len(a.shape) != 2:
             raise UnsupportedError("the diagonal of an array that is not a matrix")
         code, (m, n) = self.code, a.shape
-        size = code.b.select(code.less(m, n), m, n)
         text = a.text and f"diagonal of {a.text}"
-        return a.view(a.address, [size], [code.b.add(*a.strides)], text)
+        return a.view(a.address, [code.lesser(m, n)], [code.b.add(*a.strides)], text)
 
     def flipped(self, a: Array, axes: range, text: str) -> Array:
         """Return a view with some axes reversed."""
         code, b = self.code, self.code.b
         address, strides = a.address, list(a.strides)
         for k in axes:
-            last = b.sub(a.shape[k], code.whole(1))
-            last = b.select(code.less(last, code.whole(0)), code.whole(0), last)
+            last = code.greater(b.sub(a.shape[k], code.whole(1)), code.whole(0))
             address = code.at(address, b.mul(last, strides[k]))
             strides[k] = b.neg(strides[k])
         return a.view(address, a.shape, strides, text)

@@ -144,26 +144,20 @@ class _Emitter:
         starts = [w.starts[-1] for w in windows]
         ends = [b.add(w.starts[-1], w.shape[-1]) for w in windows]
         are_all = functools.reduce(b.and_, inside)
-        first = functools.reduce(self._larger, starts)
-        last = self._larger(first, functools.reduce(self._smaller, ends))
+        first = functools.reduce(self.code.greater, starts)
+        last = self.code.greater(first, functools.reduce(self.code.lesser, ends))
         rows, begin = [], 1
         for w in windows:
             n = len(leaves(w.x))
             rows.append([at[0], *at[begin : begin + n]])
             begin += n
         for w, row, start, end, is_inside in zip(windows, rows, starts, ends, inside, strict=True):
-            until = b.select(are_all, self._smaller(first, end), end)
+            until = b.select(are_all, self.code.lesser(first, end), end)
             self._range([w], row, start, b.select(is_inside, until, start), True)
         self._range(windows, at, first, b.select(are_all, last, first), True)
         for w, row, start, end in zip(windows, rows, starts, ends, strict=True):
-            start = self._larger(last, start)
+            start = self.code.greater(last, start)
             self._range([w], row, start, b.select(are_all, end, start), False)
-
-    def _smaller(self, x: Any, y: Any) -> Any:
-        return x if x is y else self.b.select(self.code.less(x, y), x, y)
-
-    def _larger(self, x: Any, y: Any) -> Any:
-        return x if x is y else self.b.select(self.code.less(x, y), y, x)
 
     def _range(self, windows: list[_Window], at: list, begin: Any, end: Any, is_long: bool) -> None:
         """Emit a loop over a range of a row that makes some of the updates."""

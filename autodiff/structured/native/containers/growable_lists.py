@@ -69,10 +69,9 @@ class ListOperations(DictOperations):
         code, b = self.code, self.b
         count: Any = code.whole(len(parts))
         if times is not None:
-            times = b.select(code.less(times, code.whole(0)), code.whole(0), times)
+            times = code.greater(times, code.whole(0))
             count = b.mul(count, times)
-        least = code.whole(_MIN_CAPACITY)
-        capacity = b.select(code.less(count, least), least, count)
+        capacity = code.greater(count, code.whole(_MIN_CAPACITY))
         words = [self.item_words(items, x) for x in parts]
         size = b.mul(capacity, code.whole(8 * width_of_item(items)))
         data = memory.allocated(code, self.state, memory.KEPT, size)
@@ -192,8 +191,8 @@ class ListOperations(DictOperations):
         code, b, zero = self.code, self.b, self.code.whole(0)
         words = self.item_words(xs.items, x)
         n = self.length(xs)
-        at = self._max(b.select(code.less(k, zero), b.add(k, n), k), zero)
-        at = self._min(at, n)
+        at = self.code.greater(b.select(code.less(k, zero), b.add(k, n), k), zero)
+        at = self.code.lesser(at, n)
         with code.branches(code.equal(at, zero)) as (then, otherwise):
             with then:
                 with code.branch(code.equal(code.word(xs.address, _BEFORE), zero)):
@@ -230,8 +229,8 @@ class ListOperations(DictOperations):
         """``taken_out(xs, k)``: undo ``xs.insert(k, x)``, and return the item."""
         code, b, zero = self.code, self.b, self.code.whole(0)
         at, last = self.scalars.number(k).value, b.sub(self.length(xs), code.whole(1))
-        from_end = self._max(b.add(at, last), zero)
-        at = b.select(code.less(at, zero), from_end, self._min(at, last))
+        from_end = self.code.greater(b.add(at, last), zero)
+        at = b.select(code.less(at, zero), from_end, self.code.lesser(at, last))
         found = self.item(xs, at)
         self.drop(xs, at)
         return found
@@ -310,8 +309,10 @@ class ListOperations(DictOperations):
         dtype, axis = options.pop("dtype", StaticValue(None)), options.pop("axis", StaticValue(0))
         if options or not isinstance(axis, StaticValue) or axis.x != 0:
             raise UnsupportedError("an array of this list")
+        if isinstance(xs.items.inner, ItemType):
+            return self._stacked(xs, lambda x: self.array_of(x, {"dtype": dtype}))
         if xs.items.inner is not None:
-            return self._array_of_rows(xs, dtype)
+            raise UnsupportedError("an array of dicts")
         own = kind.dtype if kind.is_array else _DTYPES.get(letter_of(kind))
         if not isinstance(dtype, StaticValue):
             raise UnsupportedError("an array whose dtype is not constant")
@@ -320,17 +321,9 @@ class ListOperations(DictOperations):
             own = requested
         if requested is not None and requested != own:
             raise UnsupportedError("an array of another dtype")
-        n = self.length(xs)
         if kind.is_array:
-            assert own is not None
-            code.exit_if(code.equal(n, code.whole(0)))
-            first = self._item_at(xs, code.whole(0))
-            result = e.allocate(own, [n, *first.shape], self.store)
-            with code.counted(n) as i:
-                x = self._item_at(xs, i)
-                e.check_shape(x.shape, first.shape)
-                e.write(e.row(result, i), x)
-            return result
+            return self._stacked(xs, lambda x: x, own)
+        n = self.length(xs)
         is_other = may_be_float32(kind) or (letter_of(kind) == "i" and not is_whole(kind))
         if own is None or is_other:
             raise UnsupportedError("an array of these numbers")
@@ -345,19 +338,16 @@ class ListOperations(DictOperations):
             e.store_item(result, i, self._item_at(xs, i))
         return result
 
-    def _array_of_rows(self, xs: ListRef, dtype: Any) -> Array:
-        """Stack lists of one length."""
-        code, e = self.code, self.elementwise
-        n = self.length(xs)
-        if not isinstance(xs.items.inner, ItemType):
-            raise UnsupportedError("an array of dicts")
+    def _stacked(self, xs: ListRef, row: Callable[[Any], Any], dtype: Any = None) -> Array:
+        """Stack the arrays, of one shape, that `row` makes of the items of a list."""
+        code, e, n = self.code, self.elementwise, self.length(xs)
         code.exit_if(code.equal(n, code.whole(0)))
-        first = self.array_of(self._item_at(xs, code.whole(0)), {"dtype": dtype})
-        result = e.allocate(first.dtype, [n, *first.shape], self.store)
+        first = row(self._item_at(xs, code.whole(0)))
+        result = e.allocate(dtype or first.dtype, [n, *first.shape], self.store)
         with code.counted(n) as i:
-            row = self.array_of(self._item_at(xs, i), {"dtype": dtype})
-            e.check_shape(row.shape, first.shape)
-            e.write(e.row(result, i), row)
+            x = row(self._item_at(xs, i))
+            e.check_shape(x.shape, first.shape)
+            e.write(e.row(result, i), x)
         return result
 
     def _highest_tag(self, xs: ListRef) -> Any:
@@ -418,13 +408,13 @@ class ListOperations(DictOperations):
 
     def on_sum_back(self, shadows: Any, g: Any, axis: Any) -> None:
         """``sum_back(shadows, g, axis)``: add the cotangent of a sum to each number or array."""
-        if shadows.items.kind.is_array:
-            g = self.elementwise.as_array(g)
-            with self.code.counted(self.length(shadows)) as i:
-                self.elementwise.write(self._item_at(shadows, i), g, operator.add)
-            return
+        of_arrays = shadows.items.kind.is_array
+        g = self.elementwise.as_array(g) if of_arrays else g
         with self.code.counted(self.length(shadows)) as i:
-            self.set_item(shadows, i, g, np.add)
+            if of_arrays:
+                self.elementwise.write(self._item_at(shadows, i), g, operator.add)
+            else:
+                self.set_item(shadows, i, g, np.add)
 
     def on_stack_back(self, shadows: Any, g: Any, axis: Any) -> None:
         """``stack_back(shadows, g, 0)``: add each row of a cotangent to the shadow of an item."""

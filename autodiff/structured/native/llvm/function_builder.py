@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import platform
 import re
-from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
@@ -265,6 +264,14 @@ class FunctionBuilder:
         """Whether two integers are equal."""
         return self.b.icmp_signed("==", a, b)
 
+    def lesser(self, a: Any, b: Any) -> Any:
+        """Return the lesser of two signed integers."""
+        return a if a is b else self.b.select(self.less(a, b), a, b)
+
+    def greater(self, a: Any, b: Any) -> Any:
+        """Return the greater of two signed integers."""
+        return a if a is b else self.b.select(self.less(a, b), b, a)
+
     # -- control flow ------------------------------------------------------------------------------
 
     def exit_if(self, test: Any, status: int = STEPS_ASIDE) -> None:
@@ -340,18 +347,25 @@ class FunctionBuilder:
             part.set_metadata("llvm.access.group", group)
         return instruction
 
-    def endless(self, body: Callable[[Any], None]) -> None:
-        """Emit an infinite loop; `body` takes the block to branch to in order to leave it."""
+    @contextmanager
+    def endless(self) -> Any:
+        """Emit an infinite loop, which `leave_if` leaves."""
         head = self.function.append_basic_block("while")
         after = self.function.append_basic_block("left")
         self.b.branch(head)
         self.b.position_at_end(head)
         self.behind.append(after)
-        body(after)
+        yield
         self.behind.pop()
         if not self.b.block.is_terminated:
             self.b.branch(head)
         self.b.position_at_end(after)
+
+    def leave_if(self, test: Any) -> None:
+        """Leave the innermost loop if a test holds."""
+        following = self.function.append_basic_block()
+        self.b.cbranch(test, self.behind[-1], following)
+        self.b.position_at_end(following)
 
     # -- memory ------------------------------------------------------------------------------------
 

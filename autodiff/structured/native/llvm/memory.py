@@ -158,8 +158,7 @@ def _define_room(module: LLVMModule) -> None:
     state, n = code.function.args
     needed = code.b.add(code.word(state, USED), n)
     doubled = code.b.mul(code.word(state, ROOM), code.whole(2))
-    first = code.b.select(code.less(doubled, code.whole(1024)), code.whole(1024), doubled)
-    room = code.b.select(code.less(first, needed), needed, first)
+    room = code.greater(code.greater(doubled, code.whole(1024)), needed)
     moved = code.call(
         "structured_move", PTR, [code.word(state, WORDS, PTR), code.b.mul(room, code.whole(8))]
     )
@@ -177,11 +176,10 @@ def _define_more(module: LLVMModule) -> None:
     code = _function(module, "structured_more", PTR, [PTR, PTR, I64])
     state, arena, n = code.function.args
     doubled = code.b.mul(code.word(arena, 2), code.whole(2))
-    size = code.b.select(code.less(doubled, code.whole(_CHUNK)), code.whole(_CHUNK), doubled)
-    most = code.whole(_LARGEST_CHUNK)
-    size = code.b.select(code.less(most, size), most, size)
+    size = code.greater(doubled, code.whole(_CHUNK))
+    size = code.lesser(code.whole(_LARGEST_CHUNK), size)
     least = code.b.add(n, code.whole(_HEADER))
-    size = code.b.select(code.less(size, least), least, size)
+    size = code.greater(size, least)
     chunk = code.call("structured_take", PTR, [size])
     is_there = code.b.icmp_unsigned("!=", code.b.ptrtoint(chunk, I64), code.whole(0))
     with code.branch(is_there):
@@ -250,18 +248,14 @@ def released(code: FunctionBuilder, state: Any, mark: tuple[Any, Any]) -> None:
     chunk, used = mark
     b = code.b
 
-    def body(after: Any) -> None:
+    with code.endless():
         last = code.word(state, SCRATCH)
-        going = code.function.append_basic_block()
-        b.cbranch(code.equal(last, chunk), after, going)
-        b.position_at_end(going)
+        code.leave_if(code.equal(last, chunk))
         pointer = b.inttoptr(last, PTR)
         before = [code.word(pointer, k) for k in range(3)]
         code.b.call(code.external("structured_free", ir.VoidType(), [PTR]), [pointer])
         for k, x in enumerate(before):
             code.set_word(state, SCRATCH + k, x)
-
-    code.endless(body)
     code.set_word(state, SCRATCH + 1, used)
 
 

@@ -72,5 +72,4 @@ def common_tag(code: FunctionBuilder, a: Any, b: Any) -> Any:
     """Return the tag of a sum: complex if an operand is complex, NumPy's if an operand is."""
     parts, flag = code.whole(COMPLEX_TAG - 1), code.whole(COMPLEX_TAG)
     x, y = (code.b.and_(tag, parts) for tag in (a, b))
-    highest = code.b.select(code.less(x, y), y, x)
-    return code.b.or_(highest, code.b.and_(code.b.or_(a, b), flag))
+    return code.b.or_(code.greater(x, y), code.b.and_(code.b.or_(a, b), flag))

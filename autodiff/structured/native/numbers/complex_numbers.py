@@ -285,8 +285,7 @@ class ComplexNumbers(MathLibrary):
         for value, place in ((constant(held, 1.0), made), (z, square), (n, left),
                              (code.less(code.whole(most), n), is_begun)):  # fmt: skip
             b.store(value, place)
-
-        def body(after: Any) -> None:
+        with code.endless():
             n, factor = b.load(left, typ=I64), b.load(square, typ=held)
             with code.branch(b.icmp_signed("!=", b.and_(n, code.whole(1)), code.whole(0))):
                 product = self._product(*b.parts(b.load(made, typ=held)), *b.parts(factor))
@@ -294,12 +293,8 @@ class ComplexNumbers(MathLibrary):
                 b.store(ir.Constant(TYPES["b"], 1), is_begun)
             rest = b.ashr(n, code.whole(1))
             b.store(rest, left)
-            going = code.function.append_basic_block()
-            b.cbranch(code.equal(rest, code.whole(0)), after, going)
-            b.position_at_end(going)
+            code.leave_if(code.equal(rest, code.whole(0)))
             b.store(self._product(*b.parts(factor), *b.parts(factor)), square)
-
-        code.endless(body)
         return b.load(made, typ=held)
 
     def _known_power(self, x: Number, n: int, letter: str) -> Any:

@@ -59,10 +59,7 @@ class Integers(Inlining):
                 code.less(args[0], code.whole(0)), b.sub(code.whole(0), args[0]), args[0]
             )
         if f in _EXTREMA:
-            return functools.reduce(
-                lambda a, c: b.select(code.less(a, c), *((a, c) if _EXTREMA[f] is min else (c, a))),
-                args,
-            )
+            return functools.reduce(code.lesser if _EXTREMA[f] is min else code.greater, args)
         if f is iteration_count:
             start, stop, step = [*([code.whole(0)] * (len(args) < 2)), *args, code.whole(1)][:3]
             sign = b.select(code.less(step, code.whole(0)), code.whole(-1), code.whole(1))
