@@ -9,7 +9,6 @@ and products by ``times``, but no other arithmetic.
 from __future__ import annotations
 
 import ast
-import functools
 import inspect
 import math
 import operator
@@ -23,7 +22,6 @@ from llvmlite import ir
 
 from autodiff.compiler.kernels.linalg import linalg_runtime
 from autodiff.functions import known
-from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.native.llvm import python_calls
 from autodiff.structured.native.llvm.array_parameters import ArrayParameter
 from autodiff.structured.native.llvm.function_builder import (
@@ -39,7 +37,7 @@ from autodiff.structured.native.llvm.function_builder import (
 )
 from autodiff.structured.native.llvm.jit import CompiledModule
 from autodiff.structured.native.lowered_values import Number, StaticValue
-from autodiff.structured.native.numbers.scalars import BINARY, UNARY, Scalars
+from autodiff.structured.native.numbers.scalars import Scalars
 from chainrules_core.interpreter.parsing import tree_of
 
 _TYPES = {"d": F64, "i": I64, "b": I1, "s": F32}
@@ -47,9 +45,7 @@ _POINTERS = {"*": "d", "#": "i", ".": "s"}
 """Letter of an array that is a parameter → that of its elements."""
 _NO_NAN = ("nnan", "nsz")
 _WIDENED = {f.__name__ for f in known("simd")}
-_OF_INTEGERS = {
-    operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.and_: "and_",
-}  # fmt: skip
+_OF_INTEGERS = {operator.add: "add", operator.sub: "sub", operator.mul: "mul"}
 
 
 @dataclass
@@ -137,13 +133,12 @@ def _result_of(node: Any) -> str:
     return "b" if not found or isinstance(found[0], ast.Constant) else "d"
 
 
-class _Body:
+class _Body(Scalars):
     """Emitter of the statements of one function."""
 
     def __init__(self, module: KernelModule, code: FunctionBuilder, result: str) -> None:
-        self.module, self.code, self.result = module, code, result
-        self.b = code.b
-        self.scalars = Scalars(code, False)
+        super().__init__(code, False)
+        self.module, self.result = module, result
         self.names: dict[str, Any] = {}  # arguments and loop indices
         self.variables: dict[str, tuple[Any, str]] = {}  # name → address and letter
 
@@ -151,17 +146,11 @@ class _Body:
         """Emit the function."""
         for p, x, letter in zip(node.args.args, self.code.function.args, letters, strict=True):
             is_array = letter in _POINTERS
-            self.names[p.arg] = (
-                _Memory(x, _POINTERS[letter]) if is_array else self.number(letter, x)
-            )
+            self.names[p.arg] = _Memory(x, _POINTERS[letter]) if is_array else self.plain(letter, x)
         self.statements(node.body)
         if not self.b.block.is_terminated:
             self.b.ret(ir.Constant(I1, 1))
         self.code.begin()
-
-    def number(self, letter: str, value: Any) -> Number:
-        """Return a value as a number with a letter."""
-        return self.scalars.plain(letter, value)
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -190,14 +179,11 @@ class _Body:
             self._bind(t.id, value)
 
     def _augassign(self, node: Any) -> None:
-        made = self._operation(
-            BINARY[type(node.op)], self.expression(node.target), self.expression(node.value)
-        )
-        self._bind(node.target.id, made)
+        self._bind(node.target.id, self.expression(ast.BinOp(node.target, node.op, node.value)))
 
     def _bind(self, name: str, x: Any) -> None:
         if name not in self.variables:
-            x = self.scalars.number(x)
+            x = self.number(x)
             self.variables[name] = self.code.variable(_TYPES[x.letter]), x.letter
         place, letter = self.variables[name]
         self.b.store(self.converted(x, letter), place)
@@ -220,14 +206,14 @@ class _Body:
         count = self.b.sub(last, first[0]) if first else last
         with self.code.counted(count) as k:
             i = self.b.add(first[0], k, flags=("nsw",)) if first else k
-            self.names[node.target.id] = self.number("i", i)
+            self.names[node.target.id] = self.plain("i", i)
             self.statements(node.body)
 
     # -- expressions -------------------------------------------------------------------------------
 
     def converted(self, x: Any, letter: str) -> Any:
         """Convert a number, or a known value, to the representation of a letter."""
-        return self.scalars.converted(self.scalars.number(x), letter)
+        return super().converted(self.number(x), letter)
 
     def truth(self, node: ast.expr) -> Any:
         """Emit an expression as a boolean."""
@@ -239,41 +225,30 @@ class _Body:
 
     def expression(self, node: ast.expr) -> Any:
         """Emit an expression; return a `Number`, a `StaticValue` value or a `_Memory`."""
-        if isinstance(node, ast.Constant):
-            return StaticValue(node.value)
-        if isinstance(node, ast.Name):
-            return self._named(node.id)
-        if isinstance(node, ast.BinOp):
-            left, right = self.expression(node.left), self.expression(node.right)
-            return self._operation(BINARY[type(node.op)], left, right)
-        if isinstance(node, ast.UnaryOp):
-            return self._unary(UNARY[type(node.op)], self.expression(node.operand))
-        if isinstance(node, ast.Compare):
-            return self._compared(node)
-        if isinstance(node, ast.BoolOp):
-            join = self.b.and_ if isinstance(node.op, ast.And) else self.b.or_
-            return self.number("b", functools.reduce(join, map(self.truth, node.values)))
-        if isinstance(node, ast.IfExp):
-            test, x, y = map(self.expression, (node.test, node.body, node.orelse))
-            letter = self._common(x, y)
-            chosen = self.b.select(
-                self.converted(test, "b"), self.converted(x, letter), self.converted(y, letter)
-            )
-            return self.number(letter, chosen)
-        if isinstance(node, ast.Subscript):
-            memory = self.expression(node.value)
-            return self._element(memory, self.integer(node.slice))
-        if isinstance(node, ast.Attribute):
-            assert isinstance(node.value, ast.Name)
-            return StaticValue(getattr({"math": math, "np": np}[node.value.id], node.attr))
-        if isinstance(node, ast.Call):
-            return self._called(node)
-        raise UnsupportedError(f"{type(node).__name__} in a kernel")
+        return self.evaluated(node, self.names, {}, "d", 0)
+
+    def evaluated(
+        self, node: ast.expr, scope: dict[str, Any], outer: dict, letter: str, depth: int
+    ) -> Any:
+        """Emit an expression of the function, whose scope is `names`, or of one that it calls."""
+        if scope is self.names:
+            if isinstance(node, ast.Name):
+                return self._named(node.id)
+            if isinstance(node, ast.Subscript):
+                return self._element(self.expression(node.value), self.integer(node.slice))
+            if isinstance(node, ast.Call):
+                return self._called(node)
+            if isinstance(node, ast.IfExp):
+                test, *both = map(self.expression, (node.test, node.body, node.orelse))
+                common = self._common(*both)
+                values = [self.converted(x, common) for x in both]
+                return self.plain(common, self.b.select(self.converted(test, "b"), *values))
+        return super().evaluated(node, scope, outer, letter, depth)
 
     def _named(self, name: str) -> Any:
         if name in self.variables:
             place, letter = self.variables[name]
-            return self.number(letter, self.b.load(place, typ=_TYPES[letter]))
+            return self.plain(letter, self.b.load(place, typ=_TYPES[letter]))
         if name in self.names:
             return self.names[name]
         table = self.module.tables[name]
@@ -281,38 +256,24 @@ class _Body:
         return _Memory(address, "d" if table.dtype == np.float64 else "i")
 
     def _common(self, *values: Any) -> str:
-        letters = {self.scalars.number(x).letter for x in values}
+        letters = {self.number(x).letter for x in values}
         return "d" if "d" in letters else "i" if "i" in letters else "b"
 
-    def _operation(self, f: Any, x: Any, y: Any) -> Any:
-        if isinstance(x, StaticValue) and isinstance(y, StaticValue):
-            return StaticValue(f(x.x, y.x))
-        if self._common(x, y) == "i" and f in _OF_INTEGERS:
-            values = self.converted(x, "i"), self.converted(y, "i")
-            flags = () if f is operator.and_ else ("nsw",)
-            return self.number("i", getattr(self.b, _OF_INTEGERS[f])(*values, flags=flags))
-        return self.scalars.operation(f, [x, y], "d")
-
-    def _unary(self, f: Any, x: Any) -> Any:
-        if isinstance(x, StaticValue):
-            return StaticValue(f(x.x))
-        if f is operator.neg and x.letter == "i":
-            return self.number("i", self.b.neg(x.value))
-        return self.scalars.operation(f, [x], "d")
-
-    def _compared(self, node: ast.Compare) -> Number:
-        values = list(map(self.expression, (node.left, *node.comparators)))
-        tests = []
-        for op, x, y in zip(node.ops, values[:-1], values[1:], strict=True):
-            tests.append(self.scalars.operation(BINARY[type(op)], [x, y], "b"))
-        made = [self.converted(test, "b") for test in tests]
-        return self.number("b", functools.reduce(self.b.and_, made))
+    def operation(self, f: Any, args: list[Any], letter: str) -> Any:
+        """Emit an operator; places in memory are integers that do not overflow."""
+        is_known = all(isinstance(x, StaticValue) for x in args)
+        if f in (*_OF_INTEGERS, operator.neg) and not is_known and self._common(*args) == "i":
+            values = [self.converted(x, "i") for x in args]
+            if f is operator.neg:
+                return self.plain("i", self.b.neg(*values))
+            return self.plain("i", getattr(self.b, _OF_INTEGERS[f])(*values, flags=("nsw",)))
+        return super().operation(f, args, letter)
 
     def _element(self, memory: _Memory, place: Any) -> Number:
         found = self.b.load(self._address(memory, place), typ=_TYPES[memory.letter])
         if memory.letter == "s":
-            return self.number("d", self.b.fpext(found, F64))
-        return self.number(memory.letter, found)
+            return self.plain("d", self.b.fpext(found, F64))
+        return self.plain(memory.letter, found)
 
     def _address(self, memory: _Memory, place: Any) -> Any:
         kind = _TYPES[memory.letter]
@@ -332,9 +293,9 @@ class _Body:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in _WIDENED and (name not in ("sin", "cos") or has_fma()):
             (x,) = args
-            return self.number("d", self.scalars.inline_vectorizable(name, self.converted(x, "d")))
+            return self.plain("d", self.inline_vectorizable(name, self.converted(x, "d")))
         f = StaticValue(getattr(math, name)) if name in _WIDENED else self._function(node.func)
-        return self.scalars.called(f, args, "d", 0)
+        return self.called(f, args, "d", 0)
 
     def _function(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Name):
@@ -346,7 +307,7 @@ class _Body:
         for x, p in zip(args, f.function.args, strict=True):
             letter = "b" if p.type == I1 else "i"
             values.append(x.address if isinstance(x, _Memory) else self.converted(x, letter))
-        return self.number(f.letter, self.b.call(f.function, values))
+        return self.plain(f.letter, self.b.call(f.function, values))
 
     def _call_get(self, memory: _Memory, place: Any) -> Number:
         return self._element(memory, self.converted(place, "i"))
@@ -359,7 +320,7 @@ class _Body:
 
     def _call_float32(self, x: Any) -> Number:
         rounded = self.b.fptrunc(self.converted(x, "d"), F32)
-        return self.number("d", self.b.fpext(rounded, F64))
+        return self.plain("d", self.b.fpext(rounded, F64))
 
     def _call_plus(self, x: Any, y: Any) -> Number:
         return self._reassociable(self.b.fadd, x, y)
@@ -369,24 +330,24 @@ class _Body:
 
     def _reassociable(self, write: Callable, *args: Any) -> Number:
         values = [self.converted(x, "d") for x in args]
-        return self.number("d", write(*values, flags=("reassoc", "contract")))
+        return self.plain("d", write(*values, flags=("reassoc", "contract")))
 
     def _call_larger(self, x: Any, y: Any) -> Number:
-        return self._either(">", x, y)
+        return self._extremum(">", x, y)
 
     def _call_smaller(self, x: Any, y: Any) -> Number:
-        return self._either("<", x, y)
+        return self._extremum("<", x, y)
 
-    def _either(self, sign: str, x: Any, y: Any) -> Number:
+    def _extremum(self, sign: str, x: Any, y: Any) -> Number:
         """Return the larger or smaller of two numbers; the kernel checks for NaN elsewhere."""
         values = self.converted(x, "d"), self.converted(y, "d")
         is_first = self.b.fcmp_ordered(sign, *values, flags=_NO_NAN)
-        return self.number("d", self.b.select(is_first, *values, flags=_NO_NAN))
+        return self.plain("d", self.b.select(is_first, *values, flags=_NO_NAN))
 
     def _call_float(self, x: Any) -> Number:
-        return self.number("d", self.converted(x, "d"))
+        return self.plain("d", self.converted(x, "d"))
 
     def _call_int(self, x: Any) -> Number:
-        x = self.scalars.number(x)
+        x = self.number(x)
         value = x.value if x.letter == "i" else self.b.fptosi(x.value, I64)
-        return self.number("i", value)
+        return self.plain("i", value)

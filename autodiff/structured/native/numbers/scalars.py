@@ -353,11 +353,12 @@ class Scalars(Integers, Comparisons):
             return self.operation(BINARY[type(node.op)], [of(node.left), of(node.right)], letter)
         if isinstance(node, ast.UnaryOp):
             return self.operation(UNARY[type(node.op)], [of(node.operand)], letter)
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        if isinstance(node, ast.Compare):
             held = "d" if letter == "b" else letter
-            args = [self.evaluated(part, scope, outer, held, depth)
-                    for part in (node.left, node.comparators[0])]  # fmt: skip
-            return self._comparison(type(node.ops[0]), *args)
+            parts = (node.left, *node.comparators)
+            args = [self.evaluated(part, scope, outer, held, depth) for part in parts]
+            tests = map(self._comparison, map(type, node.ops), args[:-1], args[1:])
+            return functools.reduce(lambda x, y: self.operation(operator.and_, [x, y], "b"), tests)
         if isinstance(node, ast.BoolOp):
             return self._all_or_any(isinstance(node.op, ast.And), node.values, of)
         if isinstance(node, ast.IfExp):
