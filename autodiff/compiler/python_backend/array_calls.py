@@ -171,39 +171,23 @@ def _getitem(e: Any, step: Step) -> bool:
     return True
 
 
-def _sum(e: Any, step: Step) -> bool:
-    options = dict(step.kwargs or {})
-    axis = options.pop("axis", None)
-    if any(v not in (None, False, True) for v in options.values()) or len(step.args) != 1:
-        return False
-    if options.get("dtype") is not None or options.get("where", True) is not True:
-        return False
-    if set(options) - {"dtype", "keepdims", "where"}:
-        return False
-    if not _is_array(e, step.args[0]) or e.metas[step.args[0].i].dtype.kind not in "fc":
-        return False
-    reduce = e.names.of(np.add.reduce, "sum")
-    shown = f"{reduce}({e.argument(step.args[0])}"
-    if options.get("keepdims"):
-        e.assign(step.out, f"{shown}, {axis!r}, keepdims=True)")
-    elif axis is None and len(e.metas[step.args[0].i].shape) == 1:
-        e.assign(step.out, f"{shown})")
-    else:
-        e.assign(step.out, f"{shown}, {axis!r})")
-    return True
+def _reduction(ufunc: np.ufunc, name: str, kinds: str = "") -> Any:
+    """Return what writes a reduction; `kinds` are those of the arrays it is written for, or all."""
 
-
-def _extremum(ufunc: np.ufunc, name: str) -> Any:
     def write(e: Any, step: Step) -> bool:
         options = dict(step.kwargs or {})
-        axis = options.pop("axis", None)
-        keepdims = options.pop("keepdims", False)
-        if len(step.args) != 1 or any(v is not None for v in options.values()):
+        axis, keepdims = options.pop("axis", None), options.pop("keepdims", False)
+        if options.pop("where", True) is not True or any(v is not None for v in options.values()):
             return False
-        if not _is_array(e, step.args[0]):
+        if len(step.args) != 1 or not _is_array(e, step.args[0]):
             return False
-        shown = f"{e.names.of(ufunc.reduce, name)}({e.argument(step.args[0])}, {axis!r}"
-        e.assign(step.out, f"{shown}, keepdims=True)" if keepdims else f"{shown})")
+        meta = e.metas[step.args[0].i]
+        if kinds and meta.dtype.kind not in kinds:
+            return False
+        args = [e.argument(step.args[0])]
+        args += [] if axis is None and len(meta.shape) == 1 and not keepdims else [repr(axis)]
+        args += ["keepdims=True"] if keepdims else []
+        e.assign(step.out, f"{e.names.of(ufunc.reduce, name)}({', '.join(args)})")
         return True
 
     return write
@@ -223,19 +207,6 @@ def _matmul(e: Any, step: Step) -> bool:
     if meta.type is np.ndarray and meta.size >= _SMALL and e.memory.is_private(step.out):
         target = f", {e.buffers.take(step.out, meta.shape, meta.dtype)}"
     e.assign(step.out, f"{a}.dot({b}{target})")
-    return True
-
-
-def _vdot(e: Any, step: Step) -> bool:
-    a, b = map(e.argument, step.args)
-    e.assign(step.out, f"{e.names.of(np.vdot, 'vdot')}({a}, {b})")
-    return True
-
-
-def _array(e: Any, step: Step) -> bool:
-    if step.kwargs or len(step.args) != 1 or type(step.args[0]) is not list:
-        return False
-    e.assign(step.out, f"{e.names.of(np.array, 'array')}({e.argument(step.args[0])})")
     return True
 
 
@@ -385,13 +356,11 @@ def _part(e: Any, step: Step) -> bool:
 
 _FORMS: dict[Any, Any] = {
     operator.getitem: _getitem,
-    np.sum: _sum,
-    np.max: _extremum(np.maximum, "max"),
-    np.min: _extremum(np.minimum, "min"),
-    np.any: _extremum(np.logical_or, "any"),
-    np.all: _extremum(np.logical_and, "all"),
-    np.vdot: _vdot,
-    np.array: _array,
+    np.sum: _reduction(np.add, "sum", kinds="fc"),
+    np.max: _reduction(np.maximum, "max"),
+    np.min: _reduction(np.minimum, "min"),
+    np.any: _reduction(np.logical_or, "any"),
+    np.all: _reduction(np.logical_and, "all"),
     np.einsum: _einsum,
     np.matmul: _matmul,
     operator.matmul: _matmul,
