@@ -319,14 +319,19 @@ class Recording(Tape):
         self, f: Callable, args: tuple, kwargs: dict[str, Any], y: Any, is_known: bool = False
     ) -> Any:
         """Append the step of a call; return the result, traced."""
-        i = len(self.metas)
-        self.metas.append(meta_of(y))
         if type(y) is np.ndarray:
             self.budget.take(y.nbytes)
-        self.steps.append(Step(f, args, kwargs or None, i))
+        i = self._append(f, args, kwargs, y)
         if (not is_known or f in OPEN) and is_open(f, args, y):
             self.steps.append(Step(guard, (Ref(i), described, described(y)), None, -1))
         return self.traced(y, i)
+
+    def _append(self, f: Callable, args: tuple, kwargs: dict[str, Any] | None, y: Any) -> int:
+        """Append a step with the result `y`; return the number of this value."""
+        i = len(self.metas)
+        self.metas.append(meta_of(y))
+        self.steps.append(Step(f, args, kwargs or None, i))
+        return i
 
     def traced(self, y: Any, i: int) -> Any:
         """Return the value with number `i`, traced; if it is a pytree, with its parts traced."""
@@ -350,11 +355,8 @@ class Recording(Tape):
             return y
         new = []
         for key, value in parts:
-            j = len(self.metas)
-            self.metas.append(meta_of(value))
             at = tuple(kind._fields).index(key) if hasattr(kind, "_fields") else key
-            self.steps.append(Step(part, (Ref(i), at), None, j))
-            new.append(self.traced(value, j))
+            new.append(self.traced(value, self._append(part, (Ref(i), at), None, value)))
         return rebuilt(y, new)
 
     def lowered(self, a: Any) -> tuple[Any, Any]:
@@ -521,20 +523,12 @@ class Recording(Tape):
             if f(old, places, plain).tobytes() != after.tobytes():
                 raise NotRecordedError("a write into a view is not followed")
             if np.size(plain) != 1 and np.shape(plain) != places.shape:
-                ref = self._broadcast(ref, plain, places.shape)
+                spread = np.broadcast_to(plain, places.shape)
+                ref = Ref(self._append(np.broadcast_to, (ref, places.shape), None, spread))
             args = (before_ref, places_ref, ref)
         else:
             args, f = (before_ref, index_ref, ref), set_item
-        i = len(self.metas)
-        self.metas.append(meta_of(after))
-        self.steps.append(Step(f, args, None, i))
-        return after, i
-
-    def _broadcast(self, ref: Any, plain: Any, shape: tuple) -> Ref:
-        self.metas.append(meta_of(np.broadcast_to(plain, shape)))
-        i = len(self.metas) - 1
-        self.steps.append(Step(np.broadcast_to, (ref, shape), None, i))
-        return Ref(i)
+        return after, self._append(f, args, None, after)
 
     # -- side effects -------------------------------------------------------------
 
@@ -545,11 +539,9 @@ class Recording(Tape):
         y = getattr(generator, name)(
             *[p for p, _ in lowered], **{key: p for key, (p, _) in named.items()}
         )
-        i = len(self.metas)
-        self.metas.append(meta_of(y))
         place = GivenObject(self.generators[id(generator)])
         refs = {key: ref for key, (_, ref) in named.items()}
-        self.steps.append(Step(effect, (name, place, *[r for _, r in lowered]), refs or None, i))
+        i = self._append(effect, (name, place, *[r for _, r in lowered]), refs, y)
         self.steps.append(Step(guard, (Ref(i), described, described(y)), None, -1))
         return self.traced(y, i)
 
