@@ -40,7 +40,6 @@ def _stand_aside(target: Tracer) -> None:
             view._origin.parent = before
     before._views, target._views = target._views, None
     if target._origin is not None:
-        views = target._origin.parent._views
-        target._origin.parent._views = [r for r in views if r() is not target]
-        note_origin(before, target._origin)
-        target._origin = None
+        origin = target._origin
+        disown(target)
+        note_origin(before, origin)
