@@ -103,7 +103,8 @@ def _jacobian(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any, mo
         if mode == "auto" and 3 * n_in < n_out:
             blocks = _by_columns(Pushed(f, args, kwargs, chosen), value)
         else:
-            blocks = _by_rows(traced)
+            outputs = filter(is_perturbable, traced.outputs())
+            blocks = [_rows_of(traced, output) for output in outputs]
     single = is_single(argnums, args)
     made = iter([block[0] if single else tuple(block) for block in blocks])
     return map_variables(value, lambda _: next(made))
@@ -137,11 +138,6 @@ def _only(x: Any, place: int, value: Any) -> Any:
     """
     places = itertools.count()
     return map_leaves(x, lambda _: value if next(places) == place else None, every=True)
-
-
-def _by_rows(traced: Linearised) -> list[list]:
-    """Return for each variable of the output its Jacobian by each argument, by sweeps."""
-    return [_rows_of(traced, output) for output in traced.outputs() if is_perturbable(output)]
 
 
 def _rows_of(traced: Linearised, output: Any) -> list:

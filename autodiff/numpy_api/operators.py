@@ -102,14 +102,6 @@ def _truth(self: Tracer) -> bool:
     return found
 
 
-def _divmod(self: Tracer, other: Any) -> tuple[Any, Any]:
-    return self // other, self % other
-
-
-def _rdivmod(self: Tracer, other: Any) -> tuple[Any, Any]:
-    return other // self, other % self
-
-
 def _getitem(self: Tracer, index: Any) -> Any:
     if type(index) is not int and type(index) is not slice:
         index = frozen(index)
@@ -147,8 +139,8 @@ def install() -> None:
         setattr(Tracer, f"__{name}__", _comparison(op))
     for name, method in {
         "__bool__": _truth,
-        "__divmod__": _divmod,
-        "__rdivmod__": _rdivmod,
+        "__divmod__": lambda self, other: (self // other, self % other),
+        "__rdivmod__": lambda self, other: (other // self, other % self),
         "__getitem__": _getitem,
         "__setitem__": assign_item,
         "__iter__": _iter,

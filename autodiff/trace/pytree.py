@@ -447,7 +447,18 @@ def leaves_of(x: Any) -> list[Any]:
     if parts is None:
         return [x]
     found: list[Any] = []
-    _list_leaves(x, parts, found, {})
+    seen, waiting = {id(x): x}, [iter(parts)]
+    while waiting:
+        for _, part in waiting[-1]:
+            inner = parts_of(part)
+            if inner is None:
+                found.append(part)
+            elif id(part) not in seen or issubclass(type(part), tuple):
+                seen[id(part)] = part
+                waiting.append(iter(inner))
+                break
+        else:
+            waiting.pop()
     return found
 
 
@@ -482,22 +493,6 @@ def map_variables(x: Any, change: Callable[[Any], Any]) -> Any:
     if is_perturbable(x):
         return change(x)
     return map_leaves(x, lambda leaf: change(leaf) if is_perturbable(leaf) else None, every=True)
-
-
-def _list_leaves(x: Any, parts: list, found: list, seen: dict) -> None:
-    seen[id(x)] = x
-    waiting = [iter(parts)]
-    while waiting:
-        for _, part in waiting[-1]:
-            inner = parts_of(part)
-            if inner is None:
-                found.append(part)
-            elif id(part) not in seen or issubclass(type(part), tuple):
-                seen[id(part)] = part
-                waiting.append(iter(inner))
-                break
-        else:
-            waiting.pop()
 
 
 def tangent_of(x: Any, tangent: Callable[[Any], Any]) -> Any:

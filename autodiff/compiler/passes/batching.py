@@ -242,7 +242,8 @@ class _Batching:
             return None
         if origin.f is operator.getitem:
             parts = origin.args[1] if type(origin.args[1]) is tuple else (origin.args[1],)
-            if not all(p is None or p is Ellipsis or _is_full(p) for p in parts):
+            rest = [p for p in parts if p is not None and p is not Ellipsis]
+            if any(type(p) is not slice or p != slice(None) for p in rest):
                 return None
         elif origin.f not in (np.reshape, np.expand_dims):
             return None
@@ -493,10 +494,6 @@ def _is_same(a: Any, b: Any) -> bool:
     if type(a) is tuple:
         return len(a) == len(b) and all(map(_is_same, a, b))
     return repr(a) == repr(b)
-
-
-def _is_full(x: Any) -> bool:
-    return type(x) is slice and x == slice(None)
 
 
 def _is_alike(a: Any, b: Any) -> bool:

@@ -87,7 +87,8 @@ def _may_read(step: Step, metas: list[Meta]) -> bool:
     if step.f is guard:
         return step.args[1] is bool
     if step.f is np.ndarray.astype:
-        return _is_cast_to_float(step)
+        is_of_one = len(step.args) == 2 and not step.kwargs
+        return is_of_one and step.args[1] in (FLOAT64, float, np.float64)
     if step.f in (np.any, np.all):
         return True
     f: Any = UFUNC_OF.get(step.f, step.f)
@@ -97,10 +98,6 @@ def _may_read(step: Step, metas: list[Meta]) -> bool:
         return all(type(a) is Ref or _is_small(a) or type(a) is float for a in step.args)
     meta = metas[step.out]
     return f in (np.true_divide, np.multiply) and (meta.is_scalar or meta.dtype == FLOAT64)
-
-
-def _is_cast_to_float(step: Step) -> bool:
-    return len(step.args) == 2 and not step.kwargs and step.args[1] in (FLOAT64, float, np.float64)
 
 
 def _is_cast(step: Step, counts: dict[int, Meta]) -> bool:

@@ -54,7 +54,8 @@ def is_scalar_step(step: Step, metas: list[Meta]) -> bool:
     ):
         return False
     if f in _CHOICES:
-        return not any(type(a) is Ref and is_bool(metas[a.i]) for a in _choices(step))
+        choices = step.args[1:] if f is np.where else step.args
+        return not any(type(a) is Ref and is_bool(metas[a.i]) for a in choices)
     if f in (np.negative, np.absolute, np.square) and not _is_float(step.args[0], metas):
         return False
     return f in _PYTHON or f in _MATH
@@ -62,10 +63,6 @@ def is_scalar_step(step: Step, metas: list[Meta]) -> bool:
 
 _CHOICES = frozenset({np.where, np.maximum, np.minimum})
 """Functions that return one of their operands, so that these have to be floats."""
-
-
-def _choices(step: Step) -> tuple:
-    return step.args[1:] if step.f is np.where else step.args
 
 
 def _is_float(x: Any, metas: list[Meta]) -> bool:

@@ -293,7 +293,9 @@ class Recording(Tape):
             options[name], named_refs[name] = self.lowered(a)
         is_known = facts.has_fixed_form or isinstance(f, np.ufunc)
         if given and type(f) is types.MethodDescriptorType:
-            f, is_known = _for_kind(f, given[0]), False
+            if not isinstance(given[0], f.__objclass__):  # the method of a number
+                f = getattr(type(given[0]), f.__name__)
+            is_known = False
         arrays = arrays_in((given, options)) if not is_known and may_write(f) else []
         before = list(map(np.ndarray.tobytes, arrays))
         start = time.perf_counter()
@@ -567,11 +569,6 @@ def _without_repetition(args: tuple) -> tuple:
     if all(is_tracer(a) or isinstance(a, (*_NUMBERS, int, np.ndarray)) for a in args):
         return args
     return tuple([operator.index(a) if isinstance(a, (int, np.integer)) else a for a in args])
-
-
-def _for_kind(f: types.MethodDescriptorType, x: Any) -> Callable:
-    """Return the method of a number for that of an array, if it is called on a number."""
-    return f if isinstance(x, f.__objclass__) else getattr(type(x), f.__name__)
 
 
 def _bare(x: Any) -> Any:

@@ -80,14 +80,10 @@ def looks_at_frames(g: types.FunctionType) -> bool:
     """Whether a function inspects its caller's frame, or calls one of its module that does."""
     return (
         g.__name__ in _looking_in(g.__globals__)
-        or _names_it(g.__code__)
+        or not _LOOKING.isdisjoint(g.__code__.co_names)
         or (g.__qualname__ in _READING and g.__module__ == "pandas.core.frame")
         or g.__module__.startswith(_READERS)
     )
-
-
-def _names_it(code: types.CodeType) -> bool:
-    return not _LOOKING.isdisjoint(code.co_names)
 
 
 # id(globals of a module) → the names of its functions that inspect frames.

@@ -92,7 +92,8 @@ class ExpressionReader(ComparisonReader):
             if not right.kind.is_integral:
                 raise UnsupportedError("a list times something other than an integer")
             times = known(right)
-            if type(times) is int and times > 0 and all(map(_is_plain_tuple, left)):
+            are_alike = all(isinstance(x, tuple) and is_plain(x) for x in left)
+            if type(times) is int and times > 0 and are_alike:
                 return Items(tuple(left) * times)
             return self.new_list(list(map(self.pack, left)), right)
         return self.binary(f, left, right)
@@ -123,7 +124,8 @@ class ExpressionReader(ComparisonReader):
         if isinstance(node.op, ast.Not):
             made = self.truth_of(made)
         x = self.as_value(made)
-        if f is operator.not_ and not (x.kind.is_scalar or _is_known_text_or_none(x)):
+        is_known = known(x) is None or type(known(x)) is str
+        if f is operator.not_ and not (x.kind.is_scalar or is_known):
             raise UnsupportedError(f"operator {type(node.op).__name__}")
         return self.emit_call(f, [x])
 
@@ -417,15 +419,6 @@ class ExpressionReader(ComparisonReader):
 def _has_none(node: ast.IfExp) -> bool:
     """Whether one of the two expressions is the literal None."""
     return any(isinstance(x, ast.Constant) and x.value is None for x in (node.body, node.orelse))
-
-
-def _is_plain_tuple(x: Any) -> bool:
-    """Whether this is a tuple without floats and arrays, so that copies of it are alike."""
-    return isinstance(x, tuple) and is_plain(x)
-
-
-def _is_known_text_or_none(x: Value) -> bool:
-    return known(x) is None or type(known(x)) is str
 
 
 def _has_no_calls(node: ast.expr) -> bool:

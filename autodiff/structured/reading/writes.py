@@ -133,7 +133,8 @@ class WriteReader(ComprehensionReader):
     def _extend(self, f: Callable, xs: Any, node: ast.expr) -> None:
         """Read ``xs += [a, b]`` for a list that may grow."""
         items = self.expression(node)
-        if f is not operator.add or not is_sequence(items) or not _may_grow(xs):
+        is_list = type(xs) is Value and xs.kind.is_list
+        if f is not operator.add or not is_sequence(items) or not is_list:
             raise ListInMemoryError("this change of a list, tuple or dict", places_of(xs))
         self.extended(xs, items)
 
@@ -192,7 +193,3 @@ class WriteReader(ComprehensionReader):
         result = kind_of_result(f, [region, value.kind])
         if region.is_array and result.general() != region.general():
             raise UnsupportedError("an in-place operation that changes the dtype or axes")
-
-
-def _may_grow(xs: Any) -> bool:
-    return type(xs) is Value and xs.kind.is_list

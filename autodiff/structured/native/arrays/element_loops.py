@@ -151,7 +151,7 @@ class ElementLoops:
         if not shape:
             raise UnsupportedError("a 0-d array")
         addresses = [a.address for a in arrays]
-        self._axis(shape, arrays, addresses, 0, body, is_parallel, around or _no_context)
+        self._axis(shape, arrays, addresses, 0, body, is_parallel, around or contextlib.nullcontext)
 
     def _axis(
         self, shape: list, arrays: list[Array], at: list, axis: int, body: Callable[[list], None],
@@ -287,7 +287,3 @@ class ElementLoops:
         one, zero = self.code.whole(1), self.code.whole(0)
         column = x.view(x.address, [x.shape[0], one], [x.strides[0], zero])
         return LazyArray(kind, operator.mul, [column, y], [x.shape[0], y.shape[0]])
-
-
-def _no_context(addresses: list) -> AbstractContextManager:
-    return contextlib.nullcontext()
