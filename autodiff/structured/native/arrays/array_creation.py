@@ -332,8 +332,7 @@ class ArrayCreation:
         The body is given the addresses of the elements of `arrays`, and the iteration number.
         """
         code, b, e = self.code, self.b, self.elementwise
-        count = code.variable(I64)
-        b.store(code.whole(0), count)
+        count = code.stored(code.whole(0))
 
         def body_if_true(at: list) -> None:
             with code.branch(e.load_number(mask.dtype, at[0]).value):

@@ -48,8 +48,7 @@ class AxisFunctions(LinearAlgebra):
         result = e.allocate(x.dtype, x.shape, self.store)
         kind = Kind(frozenset([x.dtype.type]))
         held = TYPES["d" if x.dtype == np.float64 else "s"]
-        accumulator = code.variable(held)
-        b.store(constant(held, 0.0), accumulator)
+        accumulator = code.stored(constant(held, 0.0))
 
         def body(at: list) -> None:
             with code.counted(x.shape[k]) as i:
@@ -125,8 +124,7 @@ class AxisFunctions(LinearAlgebra):
         with code.counted(n) as k:
             code.exit_if(self.scalars.compared("!=", value(k), value(k)))
             b.store(k, slot(order, k))
-        width, left, right = (code.variable(I64) for _ in range(3))
-        b.store(one, width)
+        width, left, right = code.stored(one), code.variable(I64), code.variable(I64)
         with code.endless():
             w = b.load(width, typ=I64)
             code.leave_if(b.icmp_signed(">=", w, n))
@@ -268,9 +266,7 @@ class AxisFunctions(LinearAlgebra):
         """Return how many elements of a sorted vector precede a point; bail out if it is NaN."""
         code, b = self.code, self.b
         code.exit_if(self.scalars.compared("!=", point, point))
-        low, high = code.variable(I64), code.variable(I64)
-        b.store(code.whole(0), low)
-        b.store(xp.shape[0], high)
+        low, high = code.stored(code.whole(0)), code.stored(xp.shape[0])
         with code.endless():
             start, stop = (b.load(v, typ=I64) for v in (low, high))
             code.leave_if(b.icmp_signed(">=", start, stop))

@@ -124,9 +124,7 @@ class LinearAlgebra(ArrayCreation):
         a, n, pivots = self._of_matrix(a, dtype_of(a))
         blas.factor(code, a.address, n, pivots)
         kind = TYPES["d"]
-        sign, total = code.variable(kind), code.variable(kind)
-        b.store(ir.Constant(kind, 1.0), sign)
-        b.store(ir.Constant(kind, 0.0), total)
+        sign, total = (code.stored(ir.Constant(kind, x)) for x in (1.0, 0.0))
         with code.counted(n) as i:
             x = b.load(code.at(a.address, b.mul(i, b.add(*a.strides))), typ=kind)
             pivot = b.sext(b.load(code.at(pivots, b.mul(i, code.whole(4))), typ=I32), I64)

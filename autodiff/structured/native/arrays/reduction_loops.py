@@ -43,8 +43,7 @@ class ReductionLoops(ElementLoops):
 
     def sum_integers(self, x: Array | LazyArray) -> Any:
         """Return the sum of integers or truth values."""
-        accumulator, sources = self.code.variable(I64), leaves(x)
-        self.b.store(self.code.whole(0), accumulator)
+        accumulator, sources = self.code.stored(self.code.whole(0)), leaves(x)
         body = self._accumulation(x, sources, accumulator, self.b.add, "i")
         self.for_each(x.shape, sources, body)
         return self.b.load(accumulator, typ=I64)
@@ -66,10 +65,8 @@ class ReductionLoops(ElementLoops):
         b, code = self.b, self.code
         code.exit_if(functools.reduce(b.or_, [code.equal(n, code.whole(0)) for n in x.shape]))
         letter = "i" if dtype_of(x).kind in "biu" else _letter_of_floats(x)
-        best, position, count = map(code.variable, (TYPES[letter], I64, I64))
-        b.store(ir.Constant(TYPES[letter], 0), best)
-        for variable in (position, count):
-            b.store(code.whole(0), variable)
+        best = code.stored(ir.Constant(TYPES[letter], 0))
+        position, count = code.stored(code.whole(0)), code.stored(code.whole(0))
         sources = leaves(x)
 
         def body(addresses: list) -> None:
@@ -159,8 +156,7 @@ class ReductionLoops(ElementLoops):
         """Fold all elements into one number."""
         dtype, letter = dtype_of(x), _letter_of_floats(x)
         kind = TYPES[letter]
-        accumulator = self.code.variable(kind)
-        self.b.store(constant(kind, first), accumulator)
+        accumulator = self.code.stored(constant(kind, first))
         sources = leaves(x)
         body = self._accumulation(x, sources, accumulator, fold, letter)
         self.for_each(x.shape, sources, body)

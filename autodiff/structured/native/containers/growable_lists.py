@@ -271,23 +271,21 @@ class ListOperations(DictOperations):
     def _concatenated(self, xs: ListRef, axis: int) -> Array:
         code, b, e, n = self.code, self.b, self.elementwise, self.length(xs)
         code.exit_if(code.equal(n, code.whole(0)))
-        dtype, shape = xs.items.kind.dtype, list(self._item_at(xs, code.whole(0)).shape)
-        assert dtype is not None
-        size = code.variable(I64)
-        b.store(code.whole(0), size)
+        first = self._item_at(xs, code.whole(0))
+        shape = list(first.shape)
+        size = code.stored(code.whole(0))
         with code.counted(n) as i:
             x = self._item_at(xs, i)
             e.check_shape(*[[*s[:axis], *s[axis + 1 :]] for s in (x.shape, shape)])
             b.store(b.add(b.load(size, typ=I64), x.shape[axis]), size)
         shape[axis] = b.load(size, typ=I64)
-        result = e.allocate(dtype, shape, self.store)
+        result = e.allocate(first.dtype, shape, self.store)
         self._each_piece(xs, result, axis, lambda x, piece: e.write(piece, x))
         return result
 
     def _each_piece(self, xs: ListRef, whole: Array, axis: int, body: Callable) -> None:
         """Emit a loop over the arrays of a list and their pieces of the concatenated array."""
-        code, b, start = self.code, self.b, self.code.variable(I64)
-        b.store(code.whole(0), start)
+        code, b, start = self.code, self.b, self.code.stored(self.code.whole(0))
         with code.counted(self.length(xs)) as i:
             x, first = self._item_at(xs, i), b.load(start, typ=I64)
             at = code.at(whole.address, b.mul(first, whole.strides[axis]))
@@ -353,8 +351,7 @@ class ListOperations(DictOperations):
     def _highest_tag(self, xs: ListRef) -> Any:
         """Return the tag of the class of the sum of all numbers."""
         code, b = self.code, self.b
-        variable = code.variable(I64)
-        b.store(code.whole(TAGS[int]), variable)
+        variable = code.stored(code.whole(TAGS[int]))
         with code.counted(self.length(xs)) as i:
             tag, highest = self._item_at(xs, i).tag, b.load(variable, typ=I64)
             b.store(common_tag(code, highest, tag), variable)
@@ -362,11 +359,10 @@ class ListOperations(DictOperations):
 
     def _sum_of_arrays(self, xs: ListRef) -> Array:
         code, e = self.code, self.elementwise
-        dtype, n = xs.items.kind.dtype, self.length(xs)
-        assert dtype is not None
+        n = self.length(xs)
         code.exit_if(code.equal(n, code.whole(0)))  # the sum is an integer
         first = self._item_at(xs, code.whole(0))
-        result = e.allocate(dtype, first.shape, self.store)
+        result = e.allocate(first.dtype, first.shape, self.store)
         e.write(result, self.scalars.known(0.0))
         with code.counted(n) as i:
             x = self._item_at(xs, i)
@@ -387,8 +383,7 @@ class ListOperations(DictOperations):
         letter = letter_of(kind)
         wide = "d" if letter == "s" else letter  # the sum may be an integer
         held = TYPES[letter]
-        total = code.variable(held)
-        b.store(constant(held, 0.0), total)
+        total = code.stored(constant(held, 0.0))
         with code.counted(self.length(xs)) as i:
             b.store(b.fadd(b.load(total, typ=held), self._item_at(xs, i).value), total)
         value = self.scalars.converted(Number(kind, letter, b.load(total, typ=held)), wide)
@@ -399,8 +394,7 @@ class ListOperations(DictOperations):
         return result
 
     def _sum_of_integers(self, xs: ListRef) -> Number:
-        total, kind = self.code.variable(I64), Kind(frozenset([int]))
-        self.b.store(self.code.whole(0), total)
+        total, kind = self.code.stored(self.code.whole(0)), Kind(frozenset([int]))
         with self.code.counted(self.length(xs)) as i:
             parts = [Number(kind, "i", self.b.load(total, typ=I64)), self._item_at(xs, i)]
             self.b.store(self.scalars.function(operator.add, parts, kind).value, total)

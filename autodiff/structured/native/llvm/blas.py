@@ -213,22 +213,17 @@ class BlasCaller:
         self.prefix = letter
         self.type = TYPES[letter]
 
-    def _by_reference(self, kind: Any, value: Any) -> Any:
-        place = self.code.variable(kind)
-        self.code.b.store(value, place)
-        return place
-
     def letter(self, value: Any) -> Any:
         """Return the address of a letter."""
-        return self._by_reference(I8, value)
+        return self.code.stored(value)
 
     def whole(self, value: Any) -> Any:
         """Return the address of an integer."""
-        return self._by_reference(I32, self.code.b.trunc(value, I32))
+        return self.code.stored(self.code.b.trunc(value, I32))
 
     def number(self, x: float) -> Any:
         """Return the address of a number."""
-        return self._by_reference(self.type, constant(self.type, x))
+        return self.code.stored(constant(self.type, x))
 
     def call(self, name: str, args: list) -> None:
         """Emit a call of the function for this dtype."""

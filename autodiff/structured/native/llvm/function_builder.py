@@ -238,6 +238,12 @@ class FunctionBuilder:
             place.type = PTR  # the parts are loaded and stored one by one
         return place
 
+    def stored(self, value: Any) -> Any:
+        """Return the address of a new variable with a value."""
+        place = self.variable(value.type)
+        self.b.store(value, place)
+        return place
+
     def words(self, n: int) -> Any:
         """Allocate `n` zeroed integers on the stack; return their address."""
         place = self.head.alloca(I64, n)

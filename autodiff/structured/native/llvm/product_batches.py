@@ -243,8 +243,7 @@ def _add_to_target(code: FunctionBuilder, words: Any, i: Any, k: int) -> None:
     at = _target(code, words, i)
     address, (step, length, first) = code.word(at, 0, PTR), (code.word(at, j) for j in (1, 2, 3))
     made = code.at(_vector(code, words, k, i), b.mul(first, code.whole(8)))
-    test = code.variable(kind)
-    b.store(ir.Constant(kind, 0.0), test)
+    test = code.stored(ir.Constant(kind, 0.0))
     with code.counted(length) as j:
         x = b.load(b.gep(made, [j], source_etype=kind), typ=kind)
         place = code.at(address, b.mul(j, step))

@@ -280,11 +280,9 @@ class ComplexNumbers(MathLibrary):
     def _product_of(self, x: Number, z: Any, n: Any) -> Any:
         """Return the product of n factors z, the value of x, by repeated squaring."""
         b, code, held = self.b, self.code, z.type
-        made, square, left, is_begun = (code.variable(k) for k in (held, held, I64, TYPES["b"]))
         most = max([k for k in range(5) if self._is_alone(x, k)], default=0)
-        for value, place in ((constant(held, 1.0), made), (z, square), (n, left),
-                             (code.less(code.whole(most), n), is_begun)):  # fmt: skip
-            b.store(value, place)
+        made, square, left = map(code.stored, (constant(held, 1.0), z, n))
+        is_begun = code.stored(code.less(code.whole(most), n))
         with code.endless():
             n, factor = b.load(left, typ=I64), b.load(square, typ=held)
             with code.branch(b.icmp_signed("!=", b.and_(n, code.whole(1)), code.whole(0))):

@@ -98,8 +98,7 @@ class Integers(Inlining):
     def _whole_power(self, x: Any, n: Any) -> Any:
         """Return a power of an integer; exit on overflow, or if it is a float: n is negative."""
         b, code = self.b, self.code
-        place = code.variable(I64)
-        b.store(code.whole(1), place)
+        place = code.stored(code.whole(1))
         code.exit_if(b.icmp_unsigned("<=", code.whole(64), n))
         with code.counted(n):
             both = b.smul_with_overflow(b.load(place, typ=I64), x)
