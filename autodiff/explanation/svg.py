@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from autodiff.explanation.call_tree import Call
 from autodiff.explanation.dag_layout import layered
 from autodiff.explanation.text import COLOURS, costs, signature
-from autodiff.explanation.totals import Row, rows_of
+from autodiff.explanation.totals import Row, grouped, rows_of
 
 if TYPE_CHECKING:
     from autodiff.explanation.report import Explanation
@@ -49,7 +49,7 @@ def tape_as_svg(explanation: Explanation, most: int = 300, times: bool = True) -
     with a zero.
     """
     calls = [*explanation.arguments, *(c for c in explanation.calls() if _is_drawn(c))]
-    boxes = [_Box([call]) for call in calls] if len(calls) <= most else _folded(calls)
+    boxes = list(map(_Box, grouped(calls) if len(calls) > most else [[call] for call in calls]))
     said = "Repeated calls from one line are drawn as one." if len(boxes) < len(calls) else ""
     if len(boxes) > most:
         said = f"{said} {len(boxes) - most} more calls are not drawn.".strip()
@@ -88,15 +88,6 @@ def tape_as_svg(explanation: Explanation, most: int = 300, times: bool = True) -
         y = height + 2 * _MARGIN + 12
         parts.append(f'<text x="{_MARGIN}" y="{y:.0f}" class="say">{said}</text>')
     return "\n".join([*parts, "</svg>\n"])
-
-
-def _folded(calls: list[Call]) -> list[_Box]:
-    """Return boxes for calls, repeated ones as one."""
-    groups: dict[tuple, list[Call]] = {}
-    for call in calls:
-        key = (call.name, call.kind, call.where, *([id(call)] if call.kind == "argument" else []))
-        groups.setdefault(key, []).append(call)
-    return [_Box(group) for group in groups.values()]
 
 
 def _is_drawn(call: Call) -> bool:

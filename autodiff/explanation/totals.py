@@ -119,12 +119,18 @@ def _measured_line(line: Line, name: str) -> Line:
     return line
 
 
-def rows_of(calls: Iterable[Call]) -> list[Row]:
-    """Return calls as rows, in the order in which they were first made."""
+def grouped(calls: Iterable[Call]) -> Iterable[list[Call]]:
+    """Return repeated calls together, in the order in which they were first made."""
     groups: dict[tuple, list[Call]] = {}
     for call in calls:
-        groups.setdefault((call.name, call.kind, call.where), []).append(call)
-    return [_row(group) for group in groups.values()]
+        key = (call.name, call.kind, call.where, *([id(call)] if call.kind == "argument" else []))
+        groups.setdefault(key, []).append(call)
+    return groups.values()
+
+
+def rows_of(calls: Iterable[Call]) -> list[Row]:
+    """Return calls as rows."""
+    return list(map(_row, grouped(calls)))
 
 
 def whole(root: Call, lines: Line) -> Row:
