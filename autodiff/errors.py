@@ -107,6 +107,11 @@ def untraced_array(array: Any, otherwise: str) -> MutationError:
     )
 
 
+def not_connected(*_: Any) -> Any:
+    """Stand in for a function that :mod:`autodiff.wiring` puts in."""
+    raise NotImplementedError("autodiff.wiring has not been imported")
+
+
 def _source_unknown(code: types.CodeType, namespace: dict[str, Any]) -> Any:
     return None
 

@@ -31,7 +31,7 @@ from autodiff.dispatch.arguments import (
     through_containers,
     without,
 )
-from autodiff.errors import DifferentiationError, array_of_objects, missing_rule
+from autodiff.errors import DifferentiationError, array_of_objects, missing_rule, not_connected
 from autodiff.fastpath.elementwise import NOT_HERE
 from autodiff.fastpath.gather_scalars import gathered
 from autodiff.mutation.views import note_shared, noting_writes, shares_memory
@@ -63,23 +63,19 @@ from chainrules_core.rule import Rule, name_of
 NO_RULE: Any = object()
 
 
-def _not_connected(*_: Any) -> Any:
-    raise NotImplementedError("autodiff.wiring has not been imported")
-
-
 # What this module calls and cannot import, since it is built on this one; `connect` puts it in.
-push_of: Callable = _not_connected
-as_written: Callable = _not_connected
-converted: Callable = _not_connected
-body_of: Callable = _not_connected
-planned: Callable = _not_connected
-with_closures: Callable = _not_connected
-numerically: Callable = _not_connected
-pullback_of: Callable = _not_connected
-pushforward_of: Callable = _not_connected
-repeated_pullback: Callable = _not_connected
-repeated_pushforward: Callable = _not_connected
-repeated_second: Callable = _not_connected
+push_of: Callable = not_connected
+as_written: Callable = not_connected
+converted: Callable = not_connected
+body_of: Callable = not_connected
+planned: Callable = not_connected
+with_closures: Callable = not_connected
+numerically: Callable = not_connected
+pullback_of: Callable = not_connected
+pushforward_of: Callable = not_connected
+repeated_pullback: Callable = not_connected
+repeated_pushforward: Callable = not_connected
+repeated_second: Callable = not_connected
 
 
 def connect(**functions: Callable) -> None:

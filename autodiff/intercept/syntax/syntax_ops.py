@@ -23,7 +23,7 @@ from autodiff import caches, python_operators
 from autodiff.dispatch.arguments import PLAIN, innermost
 from autodiff.dispatch.call import NO_RULE
 from autodiff.dispatch.dispatch_cache import ways_of
-from autodiff.errors import missing_rule
+from autodiff.errors import missing_rule, not_connected
 from autodiff.intercept.source import rewritten_code
 from autodiff.intercept.source.library_code import is_library as is_library
 from autodiff.mutation.escape_check import is_only_held_by_caller, is_only_held_by_owner, receiver
@@ -39,12 +39,7 @@ from chainrules_core import ChainRulesError
 from chainrules_core.interpreter.places import MADE_HERE
 from chainrules_core.tangents.fields import in_class
 
-
-def _not_connected(f: Any) -> Any:
-    raise NotImplementedError("autodiff.wiring has not been imported")
-
-
-intercept: Callable[[Any], Any] = _not_connected
+intercept: Callable[[Any], Any] = not_connected
 
 
 def connect(intercept: Callable[[Any], Any]) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import caches
-from autodiff.errors import ArgumentError, System, array_of_objects, system_of
+from autodiff.errors import ArgumentError, System, array_of_objects, not_connected, system_of
 from autodiff.python_operators import ARITHMETIC
 
 _BASES = (np.ndarray, np.generic, complex, float, int)
@@ -45,11 +45,7 @@ INSTANCES: set[type] = set()
 """What stands for instances of subclasses of arrays whose elements are traced."""
 
 
-def _not_connected(x: Any) -> Any:
-    raise NotImplementedError("autodiff.wiring has not been imported")
-
-
-numbers_in_cells: Callable[[Any], Any] = _not_connected
+numbers_in_cells: Callable[[Any], Any] = not_connected
 
 
 def connect(numbers: Callable[[Any], Any]) -> None:
