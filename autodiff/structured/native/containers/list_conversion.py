@@ -136,11 +136,13 @@ def _in_memory(form: tuple[np.ndarray, int, np.ndarray], numbers: np.ndarray) ->
     words = np.zeros((len(lengths), _WORDS), np.int64)
     words[:, 1] = words[:, 2] = lengths
     starts = np.cumsum(lengths) - lengths
-    table = _address(words) + 8 * _WORDS * inner
+    address, table = _address(words), None
+    if n_outer:
+        table = address + 8 * _WORDS * inner
+        words[:n_outer, 0] = _address(table) + 8 * starts[:n_outer]
     width = numbers.shape[1]
-    words[:n_outer, 0] = _address(table) + 8 * starts[:n_outer]
     words[n_outer:, 0] = _address(numbers) + 8 * width * (starts[n_outer:] - len(inner))
-    result = NativeList(_address(words))
+    result = NativeList(address)
     result.owner = words, table, numbers, form
     return result
 
