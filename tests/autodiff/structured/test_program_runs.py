@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import gc
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 from autodiff import automatic_compile, compile, gradient
-from autodiff.structured.settings import Settings
+from autodiff.compiler import compiled_function
+from autodiff.structured.settings import Settings, has_llvm
+from tools.fuzz import generators, judge
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -183,3 +186,33 @@ def test_what_is_not_finite_is_left_to_the_rules(tier: str, x: float) -> None:
         found, _ = slope(given, 2.0)
     np.testing.assert_array_equal(found[-1], 4.0 * x)
     np.testing.assert_allclose(found[:-1], slopes(given, 2.0)[0][:-1], rtol=1e-12)
+
+
+SEEDS = [(name, 20_001 + k) for name in ("loops", "given_functions", "whole_lists") for k in (0, 1)]
+
+
+@pytest.mark.skipif(not has_llvm(), reason="llvmlite is not there")
+@pytest.mark.parametrize("generator, seed", SEEDS)
+def test_generated_programs_as_steps(
+    generator: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = functools.partial(compiled_function.recorded, keep_loops=True)
+    monkeypatch.setattr(compiled_function, "recorded", recorded)
+    f, arguments = judge.load(generators.write(generator, seed))
+    slope = compile(lambda *args: gradient(f, *args))
+
+    def scaled(factor: float) -> tuple:
+        return judge.mapped(lambda x: x if type(x) in (int, bool) else x * factor, arguments)
+
+    given = [scaled(1.0 + 0.01 * k) for k in range(4)]
+    with np.errstate(all="ignore"):
+        found = [judge.outcome(lambda _, *args: slope(*args), f, args) for args in given]
+        monkeypatch.setattr(Settings, "enabled", False)
+        expected = [judge.outcome(gradient, f, args) for args in given]
+    for bars, others in zip(found, expected, strict=True):
+        if isinstance(others, type):
+            assert bars is others
+            continue
+        for x, y in zip(judge.leaves(bars), judge.leaves(others), strict=True):
+            assert type(x) is type(y)
+            np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11)
