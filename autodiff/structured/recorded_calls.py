@@ -138,7 +138,7 @@ class Sweep:
     def __init__(self, program: Structured) -> None:
         self.program = program
         self.__name__ = f"{program.name}_sweep"
-        self.positions: list[int] = []  # the variables that have a cotangent
+        self.positions: list[int] | None = None  # the variables that have a cotangent
 
     def __call__(self, run: ProgramRun, bars: tuple, *held: Any) -> tuple:
         """Return the cotangents of the variables that have one."""
@@ -147,8 +147,9 @@ class Sweep:
         if swept is None:
             raise FloatingPointError("a cotangent is not finite: rules decide about it")
         found = run.of_variables(swept, bars)
-        self.positions = [i for i, x in enumerate(found) if x is not None]
-        results = [found[i] for i in self.positions]
+        if self.positions is None:
+            self.positions = [i for i, x in enumerate(found) if x is not None]
+        results = [x for x in found if x is not None]
         others: list[np.ndarray] | None = None
         for k, x in enumerate(results):
             kind = type(x)
@@ -206,7 +207,7 @@ class RecordedRun:
         held = [x for x in self.given if type(bare(x)) is np.ndarray]
         found = self.recording.call(sweep, (self.run, tuple(bars), *held, *self.outs), {})
         result: list[Any] = [None] * self.n_variables
-        for i, bar in zip(sweep.positions, found, strict=True):
+        for i, bar in zip(sweep.positions or (), found, strict=True):
             result[i] = bar
         return result
 
