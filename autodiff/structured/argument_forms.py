@@ -131,6 +131,13 @@ class Flattener:
         self.objects: list = []
         self._are_plain: dict[type, bool] = {}  # whether their objects are split, by class
 
+    def forms_of(self, args: tuple) -> tuple:
+        """Return the forms of several values; append their leaves."""
+        if _LEAVES.issuperset(map(type, args)):
+            self.leaves += args
+            return (None,) * len(args)
+        return tuple(map(self.form_of, args))
+
     def form_of(self, x: Any, depth: int = 0) -> Any:
         """Return the form of a value, with None for each leaf; append its leaves."""
         if type(x) in _LEAVES:
@@ -248,7 +255,8 @@ def key_of_form(form: Any) -> Any:
     if form is None:
         return None
     if not isinstance(form, Named):
-        return (type(form), getattr(form, "depth", 0), *map(key_of_form, form))
+        parts = [None if part is None else key_of_form(part) for part in form]
+        return (type(form), getattr(form, "depth", 0), *parts)
     kind: Any = dict
     if type(form) is Fields:
         kind = id(form.cls)

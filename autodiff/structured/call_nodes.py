@@ -30,11 +30,11 @@ _SINGLE = (np.float32, np.complex64, np.int32)
 def plain_and_active(leaves: tuple) -> tuple[tuple, tuple[int, ...]]:
     """Return the untraced values of arguments, and the positions of the active ones."""
     active = [
-        bool(a.variables) if type(a) is ListArgument else
-        type(a) in TRACERS and a._tape is not CONSTANT and not a._tape.program
-        for a in leaves
+        i for i, a in enumerate(leaves)
+        if (type(a) in TRACERS and a._tape is not CONSTANT and not a._tape.program)
+        or (type(a) is ListArgument and a.variables)
     ]  # fmt: skip
-    return tuple(map(bare, leaves)), tuple([i for i, is_one in enumerate(active) if is_one])
+    return tuple(map(bare, leaves)), tuple(active)
 
 
 def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
@@ -68,6 +68,8 @@ def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
 
 def can_run(program: Structured, args: tuple, outside: list) -> bool:
     """Whether the arguments that a program writes into are traced, writable and not aliased."""
+    if not (program.written or program.changed_lists):
+        return True
     for i in program.written:
         if type(args[i]) not in TRACERS or not is_writeable(bare(args[i])):
             return False
@@ -108,17 +110,23 @@ def variables_of(program: Structured, args: tuple) -> list[tuple]:
     return found
 
 
-def recorded(run: Any, g: Callable, args: tuple, tape: Tape) -> Any:
+def recorded(run: Any, args: tuple, tape: Tape) -> Any:
     """Record a call on the tape, apply its writes to the arguments, and return its result."""
     program = run.program
     outs = as_node(
-        run.outs, run.is_active_output, g, variables_of(program, args), tape, run.cotangents
-    )
+        run.outs, run.is_active_output, program.rule, variables_of(program, args), tape,
+        run.cotangents,
+    )  # fmt: skip
     return finished(program, run.with_lists(outs), args)
 
 
+def rule_of(g: Callable) -> CallRule:
+    """Return what the nodes of calls of a function have as their rule."""
+    return CallRule(as_node, "structured", name_of(g))
+
+
 def as_node(
-    outs: list, is_active: list[bool], g: Callable, variables: list[tuple], tape: Tape,
+    outs: list, is_active: list[bool], rule: CallRule, variables: list[tuple], tape: Tape,
     cotangents: Callable[[list], list],
 ) -> list:  # fmt: skip
     """Record a call as a node of the tape; return its outputs, traced where active.
@@ -135,14 +143,14 @@ def as_node(
         for n, k in enumerate(active):
             bar = of_level(unthunk(y_bar[n] if len(active) > 1 else y_bar), CONSTANT)
             bars[k] = None if isinstance(bar, AbstractZero) else bar
-        return [ZeroTangent() if x is None else x for x in cotangents(bars)]
+        return [_of_parent(x) for x in cotangents(bars)]
 
     if active:
         values = tuple([outs[k] for k in active])
         traced = outputs(
             values if len(active) > 1 else values[0],
             tape,
-            CallRule(as_node, "structured", name_of(g)),
+            rule,
             tuple([a._index for a, _ in variables]),
             tuple([i for _, i in variables]),
             structured_pullback,
@@ -150,6 +158,13 @@ def as_node(
         for k, x in zip(active, traced if len(active) > 1 else (traced,), strict=True):
             outs[k] = x
     return outs
+
+
+def _of_parent(x: Any) -> Any:
+    """Return a cotangent as pullbacks do; the sweep projects none that are Python's own floats."""
+    if x is None:
+        return ZeroTangent()
+    return float(x) if type(x) is np.float64 else x
 
 
 def finished(program: Structured, outs: list, args: tuple) -> Any:

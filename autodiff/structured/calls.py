@@ -49,7 +49,7 @@ from autodiff.structured.settings import Settings
 from autodiff.trace.checks.decisions import UnnotedCall
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import is_recording, program_tape
-from autodiff.trace.tracer import TRACERS, bare, is_tracer
+from autodiff.trace.tracer import TRACERS, bare
 from chainrules_core.interpreter.noticed import within
 from chainrules_core.rule import Rule
 
@@ -148,7 +148,7 @@ def _called(
     body = functools.partial(_by_name, body, programs.keywords) if programs.keywords else body
     taken = Flattener(programs.takes_objects_apart, programs.takes_lists_whole)
     own = taken.form_of_captured(g) if programs.takes_captured else None
-    form = tuple(map(taken.form_of, args))
+    form = taken.forms_of(args)
     if own is not None:
         form, args = (own, *form), (g, *args)
         body = functools.partial(_with_captured, programs.keywords)
@@ -230,8 +230,10 @@ class Programs:
         """Return the tape that all traced leaves are on, if a program may run the call."""
         found: Tape | None = None
         for a in leaves:
-            tapes = (a._tape,) if type(a) in TRACERS else a.tapes if type(a) is ListArgument else ()
-            for tape in tapes:
+            kind = type(a)
+            if kind not in TRACERS and kind is not ListArgument:
+                continue
+            for tape in a.tapes if kind is ListArgument else (a._tape,):
                 if tape is CONSTANT:
                     continue
                 if found is None:
@@ -299,7 +301,7 @@ class Programs:
         if program.hides_decisions:
             places = [a._index for a, _ in variables_of(program, leaves)]
             tape.decisions[run] = UnnotedCall(places, run.traced_again)
-        return with_attributes(program, recorded(run, g, leaves, tape), objects)
+        return with_attributes(program, recorded(run, leaves, tape), objects)
 
     def call_at_levels(
         self, g: types.FunctionType, body: Callable, args: tuple, leaves: tuple, form: tuple
@@ -438,7 +440,7 @@ def _is_nested(a: Any) -> bool:
     """Whether an argument is traced at several levels."""
     if type(a) is ListArgument:
         return a.is_nested
-    return type(a) in TRACERS and is_tracer(a._value)
+    return type(a) in TRACERS and type(a._value) in TRACERS
 
 
 def _has_short_lists(form: Any) -> bool:

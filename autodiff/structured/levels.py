@@ -154,7 +154,7 @@ class Callee:
         if g is None:
             return None
         programs, n = self.programs.of_tangent(g), len(self.program.positions)
-        form = tuple(map(Flattener().form_of, given))
+        form = Flattener().forms_of(tuple(given))
         active = (*self.program.variables, *range(n, len(given)))
         program = programs.program_with(g, form, tuple(map(bare, given)), active)
         if program is None or program.written:  # its arguments are not its own to write
@@ -296,7 +296,7 @@ def _at_reverse_level(callee: Callee, leaves: tuple, level: Tape) -> Any:
             found = pulled(callee, values, bars)
         return [found[k] for k in places]
 
-    outs = as_node(outs, program.is_active_output, callee.g, variables, level, cotangents)
+    outs = as_node(outs, program.is_active_output, program.rule, variables, level, cotangents)
     return finished(program, outs, leaves)
 
 
@@ -410,7 +410,8 @@ def _pulled_at_reverse_level(callee: Callee, values: list, bars: list, level: Ta
             result += [dots_out[k] for k in of_bars]
         return result
 
-    return as_node(found, [x is not None for x in found], callee.g, variables, level, cotangents)
+    active = [x is not None for x in found]
+    return as_node(found, active, callee.program.rule, variables, level, cotangents)
 
 
 def _traced_twice(

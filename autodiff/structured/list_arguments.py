@@ -358,7 +358,7 @@ class ListOutputs:
                 found[id(xs)] = [x if type(x) in _SEQUENCES else next(parts) for x in xs]
         return outs, found
 
-    def seeds(self, bars: list) -> list:
+    def seeds(self, bars: Iterable) -> list:
         """Return cotangents nested like the outputs; None for repeated occurrences of a list."""
         outs, found = self._unflattened(bars)
 

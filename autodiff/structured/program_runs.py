@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,22 +78,25 @@ class ProgramRun:
                 self.program.failure = f"its sweep failed ({type(error).__name__}: {error})"
         return self.traced(bars)
 
-    def of_variables(self, found: tuple, bars: list[Any]) -> list:
+    def of_variables(self, found: tuple, bars: Sequence) -> list:
         """Select the cotangents of the variables from those of all arguments.
 
         A variable without a differentiable path to an output with a cotangent gets None.
         """
+        program, ways = self.program, self.program.ways
+        if not (ways or program.takes_lists):
+            return [found[i] for i in program.active]
         result: list = []
-        ways = self.program.ways
         seeds = self.lists.seeds(bars) if ways and self.lists is not None else bars
-        for i in self.program.active:
-            x = self.values[i]
-            own = x.cotangents(found[i]) if type(x) is ListArgument else [found[i]]
-            has_way = i not in ways or any(seeds[k] is not None for k in ways[i])
-            result += own if has_way else [None] * len(own)
+        for i in program.active:
+            x, bar = self.values[i], found[i]
+            own = x.cotangents(bar) if type(x) is ListArgument else [bar]
+            if i in ways and all(seeds[k] is None for k in ways[i]):
+                own = [None] * len(own)
+            result += own
         return result
 
-    def swept(self, bars: list[Any]) -> tuple | None:
+    def swept(self, bars: Sequence) -> tuple | None:
         """Run the reverse sweep of the program, if necessary with strong products (0 * inf = 0).
 
         None if a cotangent is not finite.
@@ -110,7 +113,7 @@ class ProgramRun:
         found = self.program.with_strong_products(lambda: self._swept(bars))
         return found if found is not None and all(map(is_finite, found)) else None
 
-    def _swept(self, bars: list[Any]) -> tuple:
+    def _swept(self, bars: Sequence) -> tuple:
         state, self.state = self.state, None  # a sweep consumes the tape
         program = self.program
         if state is None:

@@ -113,8 +113,10 @@ class ProgramStep:
         outside = self.program.outside(self.g)
         if outside is None:
             raise ChangedError("what the function reads has changed")
-        given = (*[self.lists[i].like(x) if i in self.lists else x for i, x in enumerate(values)],
-                 *outside)  # fmt: skip
+        given = (*values, *outside)
+        if self.lists:
+            given = tuple([self.lists[i].like(x) if i in self.lists else x
+                           for i, x in enumerate(given)])  # fmt: skip
         if shares_what_it_writes(self.program, given):
             raise ChangedError("what the function writes into has another name")
         run = ProgramRun(self.program, self.body, self.form, given)
@@ -136,30 +138,38 @@ class Sweep:
     def __init__(self, program: Structured) -> None:
         self.program = program
         self.__name__ = f"{program.name}_sweep"
-        self.positions: list[int] = []  # the variables that have a cotangent
+        self.positions: list[int] | None = None  # the variables that have a cotangent
 
     def __call__(self, run: ProgramRun, bars: tuple, *held: Any) -> tuple:
         """Return the cotangents of the variables that have one."""
         with quiet():
-            swept = run.swept(list(bars))
+            swept = run.swept(bars)
         if swept is None:
             raise FloatingPointError("a cotangent is not finite: rules decide about it")
-        found = run.of_variables(swept, list(bars))
-        self.positions = [i for i, x in enumerate(found) if x is not None]
-        others = [x for x in (*bars, *held) if type(x) is np.ndarray]
-        views = [x for x in others if not x.flags.owndata]
-        results: list[Any] = []
-        for i in self.positions:
-            x = found[i]
-            if type(x) is np.ndarray:
-                near = views if x.flags.owndata else others  # arrays that own memory never overlap
-                if any(x is y for y in others) or any(np.may_share_memory(x, y) for y in near):
-                    x = x.copy()
+        found = run.of_variables(swept, bars)
+        if self.positions is None:
+            self.positions = [i for i, x in enumerate(found) if x is not None]
+        results = [x for x in found if x is not None]
+        others: list[np.ndarray] | None = None
+        for k, x in enumerate(results):
+            kind = type(x)
+            if kind is np.ndarray:
+                if others is None:
+                    others = [y for y in (*bars, *held) if type(y) is np.ndarray]
+                results[k] = x = _apart(x, others)
                 others.append(x)
-                if not x.flags.owndata:
-                    views.append(x)
-            results.append(x.item() if type(x) in (np.float64, np.complex128) else x)
+            elif kind is np.float64 or kind is np.complex128:
+                results[k] = x.item()
         return tuple(results)
+
+
+def _apart(x: np.ndarray, others: list[np.ndarray]) -> np.ndarray:
+    """Return an array, or a copy of it if it may share memory with one of the others."""
+    is_view = x.base is not None
+    for y in others:  # arrays that own their memory never overlap
+        if x is y or ((is_view or y.base is not None) and np.may_share_memory(x, y)):
+            return x.copy()
+    return x
 
 
 class RecordedRun:
@@ -197,7 +207,7 @@ class RecordedRun:
         held = [x for x in self.given if type(bare(x)) is np.ndarray]
         found = self.recording.call(sweep, (self.run, tuple(bars), *held, *self.outs), {})
         result: list[Any] = [None] * self.n_variables
-        for i, bar in zip(sweep.positions, found, strict=True):
+        for i, bar in zip(sweep.positions or (), found, strict=True):
             result[i] = bar
         return result
 
@@ -223,7 +233,7 @@ def as_one_step(
 
     given = tuple(map(without_level, leaves))
     run = _as_step(recording, callee, given, leaves)
-    return NotImplemented if run is None else recorded(run, g, leaves, tape)
+    return NotImplemented if run is None else recorded(run, leaves, tape)
 
 
 def run_as_step(recording: Any, callee: Callee, values: list) -> RecordedRun | None:

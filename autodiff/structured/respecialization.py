@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from autodiff.structured.runtime_library import is_finite
+from autodiff.structured.runtime_library import is_finite, raises_errors
 
 
 class Respecializing:
@@ -20,6 +20,7 @@ class Respecializing:
         The programs of recursive functions that this one calls, which are regenerated with it.
     """
 
+    code: tuple[Callable, Callable]
     native: Any
     native_code: Any
     why: str | None
@@ -37,8 +38,31 @@ class Respecializing:
 
     # Methods that subclasses define.
     _generate: Callable[[], None]
-    _run_forward: Callable[[list[Any]], Any]
-    _values: Callable[[tuple], list]
+    _values: Callable[[Sequence], Sequence]
+
+    def _run_forward(self, values: Sequence) -> tuple[tuple, Callable]:
+        """Run the forward function; return its result and its sweep. Respecialize if necessary.
+
+        Python floats do not warn as NumPy floats do, and raise an error for a division by zero. So
+        use NumPy floats if a result is not finite, or if the user has asked NumPy for errors.
+        """
+        if self.has_plain_floats and raises_errors():
+            self.specialize_for_numpy_floats()
+        while True:
+            known = len(self.emitter.broadcasts)
+            forward, backward = self.code
+            try:
+                found = forward(*values)
+            except ArithmeticError:
+                if not self.specialize_for_numpy_floats():
+                    raise
+            else:
+                if len(self.broadcasts) > known:
+                    self._generate()
+                elif not self.has_plain_floats or all(map(is_finite, found[0])):
+                    return found, backward
+                else:
+                    self.specialize_for_numpy_floats()
 
     def specialize_for_broadcasting(self, args: tuple) -> bool:
         """Regenerate the code for broadcasting, after a sweep has met an unexpected shape.

@@ -6,7 +6,7 @@ import functools
 import linecache
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from autodiff.functions import facts_of
 from autodiff.repeatable import is_repeatable
 from autodiff.structured.argument_forms import KNOWN
+from autodiff.structured.call_nodes import rule_of
 from autodiff.structured.form.function_ir import Value, blocks_of, ops_of
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, is_member, kind_of
 from autodiff.structured.form.known_functions import function_of
@@ -34,8 +35,6 @@ from autodiff.structured.runtime_library import (
     BailoutError,
     ChangedError,
     ShapeMismatchError,
-    is_finite,
-    raises_errors,
 )
 from autodiff.structured.settings import Settings, has_llvm
 from autodiff.structured.unit_axes import UnitAxes, unit_axes_of
@@ -53,6 +52,7 @@ from autodiff.structured.writing.program_writer import ProgramWriter
 from autodiff.structured.writing.rules.bound_rules import resolve_rules
 from chainrules_core.interpreter.collector import uncollected
 from chainrules_core.interpreter.noticed import within
+from chainrules_core.interpreter.quiet import ignores_underflow
 from chainrules_core.registry.entries import key_of
 
 _MOST_ASIDES = 3
@@ -65,11 +65,15 @@ class Structured(Respecializing):
     ----------
     active : tuple of int
         The positions of the arguments to differentiate with respect to.
+    rule : CallRule
+        What the nodes of its calls have as their rule.
     written : list of int
         The positions of the arguments that it writes into.
     positions : list of int
         The position of each parameter of the generated code among the arguments, followed by the
         captured and global arrays.
+    takes_lists : bool
+        Whether lists are among its arguments.
     is_active_output : list of bool
         For each number or array that it returns, then for each that it writes into: whether it
         depends on the variables.
@@ -102,6 +106,7 @@ class Structured(Respecializing):
         kinds: list[Kind] = []
         known, lists = {}, {}
         self.name = f.__qualname__
+        self.rule = rule_of(f)
         self.n = len(args)
         self.active = active
         self.positions: list[int] = []
@@ -144,6 +149,8 @@ class Structured(Respecializing):
         self.outside_objects = lowered.outside_objects
         self.outside_lists = lowered.outside_lists
         self.positions += range(self.n, self.n + len(program.captured))
+        self.takes_lists = any(slot.kind is not None and slot.kind.is_list
+                               for slot in program.parameters)  # fmt: skip
         self.called = _functions_in(program.body, lowered.decomposed)
         eliminate_common_subexpressions(program)
         remove_dead_bindings(program)
@@ -221,7 +228,7 @@ class Structured(Respecializing):
         if program.itself is not None and self.hides_decisions:
             raise UnsupportedError("a function that calls itself, and may be a search")
         self.same = list(map(self._same_as_argument, emitter.outputs))
-        self.code = self._compile(self.source, scope)
+        self.code = self._compile(self.source, scope, True)
         self.native: Any = None
         self.native_code: Any = None
         self.why: str | None = None
@@ -234,8 +241,13 @@ class Structured(Respecializing):
         self.bailouts = 0
         self.spent = 0.0  # new code may be respecialized soon: do not compile its loops yet
 
-    def _compile(self, source: str, scope: dict[str, Any]) -> tuple[Callable, Callable]:
-        """Compile generated source; return the forward and backward functions."""
+    def _compile(
+        self, source: str, scope: dict[str, Any], fills_tape: bool
+    ) -> tuple[Callable, Callable]:
+        """Compile generated source; return the forward and backward functions.
+
+        `fills_tape` says that its tape may hold many objects, none of them garbage.
+        """
         name = f"<structured {self.name}>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
         namespace = {
@@ -256,7 +268,8 @@ class Structured(Respecializing):
             itself.counts_depth = "is_outermost()" in source
         if self.program.has_errstates:  # an exception may leave one entered
             forward = np.errstate()(forward)
-        return forward, namespace["backward"]
+        backward = namespace["backward"]
+        return (uncollected(forward), uncollected(backward)) if fills_tape else (forward, backward)
 
     def _make_native(self) -> None:
         """Compile the loops to machine code, as far as possible."""
@@ -277,7 +290,9 @@ class Structured(Respecializing):
         except UnsupportedError as error:
             self.why = str(error)
             return
-        self.native_code = native.functions(*self._compile(native.source, native.scope))
+        fills_tape = bool(native.why)  # some loops stay source
+        compiled = self._compile(native.source, native.scope, fills_tape)
+        self.native_code = native.functions(*compiled)
         self.native, self.why = native, None
 
     def bail_out(self, error: Exception) -> None:
@@ -318,12 +333,11 @@ class Structured(Respecializing):
 
     def _find_broadcasts(self, args: tuple) -> None:
         """Find which arrays are broadcast before the slow compilation to machine code."""
-        if self.is_unknown:
-            spent, self.is_unknown = self.spent, False
-            names = [slot.name for slot in self.program.parameters]
-            self.ones.learn(unit_axes_of(names, [args[i] for i in self.positions]))
-            self.specialize_for_broadcasting(args)
-            self.spent = spent
+        spent, self.is_unknown = self.spent, False
+        names = [slot.name for slot in self.program.parameters]
+        self.ones.learn(unit_axes_of(names, [args[i] for i in self.positions]))
+        self.specialize_for_broadcasting(args)
+        self.spent = spent
 
     @functools.cached_property
     def variables(self) -> list[int]:
@@ -338,6 +352,8 @@ class Structured(Respecializing):
         for name, x in self.guards_of_cells:
             if guarded_value(CELLS_OF_CALLEE, name, g) is not x:
                 return None
+        if not self.program.captured:
+            return []
         found = [guarded_value(d, name, g) for d, name, _ in self.program.captured]
         for i, (x, (_, _, kind)) in enumerate(zip(found, self.program.captured, strict=True)):
             if type(kind) is tuple:
@@ -362,31 +378,35 @@ class Structured(Respecializing):
 
     def run(self, args: tuple) -> tuple[list, tuple]:
         """Run the forward function; return its outputs, and the state for the sweep."""
-        is_due = self.spent >= self.due and not (is_repeatable() or self.notes_steep)
-        if is_due:
-            self._find_broadcasts(args)
-        values = self._values(args)
-        start = time.perf_counter()
-        with uncollected:  # the tape may hold many objects, none of them garbage
-            found, backward = self._run_machine_code(values) if is_due else (None, None)
-            if found is None:
-                found, backward = self._run_forward(values)
+        found = None
+        if self.spent >= self.due and not (is_repeatable() or self.notes_steep):
+            if self.is_unknown:
+                self._find_broadcasts(args)
+            values = self._values(args)
+            found, backward = self._run_machine_code(values)
+        else:
+            values = self._values(args)
+        if found is None:
+            start = time.perf_counter()
+            found, backward = self._run_forward(values)
+            self.spent += time.perf_counter() - start
         outs, frame, tape = found
-        self.spent += time.perf_counter() - start
         return list(outs), (backward, frame, tape, outs)
 
-    def _values(self, args: tuple) -> list:
+    def _values(self, args: Sequence) -> Sequence:
         """Return the arguments of the generated code."""
+        if not self.takes_lists and len(self.positions) == len(args):
+            return args  # all of them, in order
         found = [args[i] for i in self.positions]
         return [x.plain if type(x) is ListArgument else x for x in found]
 
-    def _run_machine_code(self, values: list[Any]) -> tuple[Any, Callable | None]:
+    def _run_machine_code(self, values: Sequence) -> tuple[Any, Callable | None]:
         """Run the forward function with machine code; return its result and sweep, or None twice.
 
         Recompile it if arrays turn out to be broadcast.
         """
         # It checks the processor's flags for every error that NumPy may warn of except underflow.
-        while np.geterr()["under"] == "ignore":
+        while ignores_underflow():
             if self._may_make_native():
                 self._make_native()
             if self.native_code is None:
@@ -399,30 +419,6 @@ class Structured(Respecializing):
             if self.native is not None:
                 break
         return None, None
-
-    def _run_forward(self, values: list[Any]) -> tuple[tuple, Callable]:
-        """Run the forward function; return its result and its sweep. Respecialize if necessary.
-
-        Python floats do not warn as NumPy floats do, and raise an error for a division by zero. So
-        use NumPy floats if a result is not finite, or if the user has asked NumPy for errors.
-        """
-        if self.has_plain_floats and raises_errors():
-            self.specialize_for_numpy_floats()
-        while True:
-            known = len(self.emitter.broadcasts)
-            forward, backward = self.code
-            try:
-                found = forward(*values)
-            except ArithmeticError:
-                if not self.specialize_for_numpy_floats():
-                    raise
-            else:
-                if len(self.broadcasts) > known:
-                    self._generate()
-                elif not self.has_plain_floats or all(map(is_finite, found[0])):
-                    return found, backward
-                else:
-                    self.specialize_for_numpy_floats()
 
     @property
     def due(self) -> float:
@@ -439,7 +435,8 @@ class Structured(Respecializing):
     def is_machine_code(self, args: tuple) -> bool:
         """Whether all loops are machine code, or can be."""
         if self._may_make_native():
-            self._find_broadcasts(args)
+            if self.is_unknown:
+                self._find_broadcasts(args)
             self._make_native()
         return self.native is not None and not self.native.why
 
@@ -460,16 +457,15 @@ class Structured(Respecializing):
         native = () if self.native_code is None else self.native_code
         return any(state[0] is f for f in (*self.code, *native))
 
-    def sweep(self, state: tuple, bars: list[Any]) -> tuple:
+    def sweep(self, state: tuple, bars: Sequence) -> tuple:
         """Run the reverse sweep; return the cotangents of all arguments, None if inactive."""
-        backward, *left = state
+        backward, frame, tape, outs = state
         # Python computes with its own floats several times faster than with NumPy's.
         bars = [float(bar) if type(bar) is np.float64 else bar for bar in bars]
         start = time.perf_counter()
         try:
-            with uncollected:
-                found = backward(*left, bars)
-            if left[1]:  # the tape
+            found = backward(frame, tape, outs, bars)
+            if tape:
                 raise ChangedError("the sweep does not read what was pushed")
         except (BailoutError, ValueError) as error:
             if self.is_current(state) and (self.broadcasts or not isinstance(error, ValueError)):
@@ -477,7 +473,10 @@ class Structured(Respecializing):
             raise
         self.spent += time.perf_counter() - start
         self.is_unknown = False
-        result: list[Any] = [None] * (self.n + len(self.program.captured))
+        n = self.n + len(self.program.captured)
+        if len(found) == n:  # the positions are all there are, in order
+            return found
+        result: list[Any] = [None] * n
         for position, bar in zip(self.positions, found, strict=True):
             result[position] = bar
         return tuple(result)

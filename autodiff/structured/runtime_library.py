@@ -91,11 +91,15 @@ def check_array(x: Any, ndim: int, dtype: np.dtype) -> None:
 
 def is_finite(x: Any) -> bool:
     """Whether a number, array, or pytree of them has no Inf or NaN; true for None."""
+    kind = type(x)
+    if kind is float or kind is np.float64:
+        return math.isfinite(x)
     if x is None:
         return True
-    if type(x) in (list, tuple):
-        return all(map(is_finite, x))
-    if type(x) is np.ndarray:
+    if kind is list or kind is tuple:
+        are_floats = set(map(type, x)) == {float}
+        return all(map(math.isfinite if are_floats else is_finite, x))
+    if kind is np.ndarray:
         # A fast test: a finite sum of squares implies finite elements.
         if x.dtype.kind == "f" and x.flags.c_contiguous and math.isfinite(np.vdot(x, x)):
             return True

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import threading
+from collections.abc import Callable
+from typing import Any
 
 
 class _Uncollected:
@@ -35,6 +38,16 @@ class _Uncollected:
             if not self.running and self.collects:
                 gc.enable()
 
+    def __call__(self, f: Callable) -> Callable:
+        """Return a function that collects no garbage while it runs."""
+
+        @functools.wraps(f)
+        def call(*args: Any) -> Any:
+            with self:
+                return f(*args)
+
+        return call
+
     def begin_anew(self) -> None:
         """Forget what runs in other threads, which a forked process does not have."""
         if self.running and self.collects:
@@ -43,7 +56,7 @@ class _Uncollected:
 
 
 uncollected = _Uncollected()
-"""Within ``with uncollected``, no garbage is collected."""
+"""Within ``with uncollected``, and in functions decorated by it, no garbage is collected."""
 
 if hasattr(os, "register_at_fork"):  # other threads may hold the lock, and are gone in the fork
     os.register_at_fork(after_in_child=uncollected.begin_anew)

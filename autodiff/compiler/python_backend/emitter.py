@@ -34,12 +34,13 @@ from autodiff.compiler.recording.ir import (
 from autodiff.compiler.recording.results import Outputs
 from autodiff.compiler.recording.signature_guards import Inputs, Names
 from autodiff.functions import facts_of
+from autodiff.structured.program_runs import ProgramRun
 from chainrules_core.operations.scattering import scatter
 
 _EXACT_FORMS = CHANGES | {operator.getitem, part, scatter, pack}
 # Types whose values all have the same description.
 _DESCRIBED_BY_TYPE = frozenset(
-    {int, float, complex, bool, str, type(None), np.float64, np.int64, np.bool_}
+    {int, float, complex, bool, str, type(None), np.float64, np.int64, np.bool_, ProgramRun}
 )
 
 
@@ -347,7 +348,8 @@ class Emitter:
         if kind is np.ndarray:
             dtype, shape = rest
             is_other += f" or {shown}.shape != {shape!r}"
-            return f"{is_other} or {shown}.dtype != {self.constant(dtype)}"
+            kind = self.constant(dtype)
+            return f"{is_other} or ({shown}.dtype is not {kind} and {shown}.dtype != {kind})"
         if kind in _DESCRIBED_BY_TYPE:
             return is_other
         return f"{self.names.of(described, 'described')}({shown}) != {self.constant(expected)}"

@@ -146,9 +146,13 @@ class ReadAttributes:
 
     def is_same(self, x: Any) -> bool:
         """Whether an object has the same class and attributes."""
-        own = dict_of(x)
         kind = type(x)
-        if kind is not self.kind or kind.__mro__ is not self.bases or not self.lacks(own):
+        if kind is not self.kind or kind.__mro__ is not self.bases:
+            return False
+        own = dict_of(x)
+        if not own and not self.kept:
+            return True
+        if not self.lacks(own):
             return False
         for name, value in self.kept.items():
             now = own.get(name, _MISSING)
@@ -358,8 +362,9 @@ def _same_parts(holder: Collection, kept: list) -> bool:
 
 
 def _same_dict(holder: dict, kept: dict) -> bool:
-    is_as_long = len(holder) == len(kept)
-    return is_as_long and _are_same(holder, kept) and _are_same(holder.values(), kept.values())
+    if len(holder) != len(kept):
+        return False
+    return not kept or (_are_same(holder, kept) and _are_same(holder.values(), kept.values()))
 
 
 def _has(holder: Any, kept: ReadAttributes) -> bool:

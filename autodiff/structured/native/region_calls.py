@@ -275,8 +275,9 @@ def _caller(function: NativeFunction, compiled: CompiledModule, is_forward: bool
     lines += ["tape = RunTape()"] if is_forward else []
     lines += ["out = Words()"] if results.fields else []
     lines += [f"status = f({', '.join(words)})", f"if status: failed(status, names, ({args}))"]
-    lines += [f"held = ({held})"] if is_forward or results.are_arrays else []
-    lines += ["tape.held = held", "push(tape)"] if is_forward else []
+    lines += [f"held = ({held})"] if (is_forward and held) or results.are_arrays else []
+    lines += ["tape.held = held"] if is_forward and held else []
+    lines += ["push(tape)"] if is_forward else []
     lines += [f"return ({''.join(f'{x}, ' for x in results.texts)})"]
     body = "\n    ".join([f"def call({first}, {', '.join(names)}):", *lines])
     exec(compile(body, f"{MADE_HERE}call of machine code>", "exec"), scope)
@@ -310,7 +311,7 @@ def _argument(
         )
     value = [f"{x}.real", f"{x}.imag"] if letter_of(kind) in PARTS else [x]
     return lines, [
-        *map("float({})".format, value),
+        *value,  # ctypes makes a double of any real number
         *([f"tags[type({x})]"] if has_tag(kind) else []),
     ]
 

@@ -69,6 +69,18 @@ def test_the_collector_is_as_it_was_after_parses_that_overlap():
     assert gc.isenabled()
 
 
+def test_a_decorated_function_runs_without_the_collector():
+    @uncollected
+    def collects(x):
+        """Whether garbage is collected now."""
+        return x / gc.isenabled()
+
+    with pytest.raises(ZeroDivisionError):
+        collects(1.0)
+    assert gc.isenabled()
+    assert collects.__doc__ == "Whether garbage is collected now."
+
+
 @pytest.mark.usefixtures("switching")
 def test_threads_that_parse_leave_the_collector_on():
     threads = [

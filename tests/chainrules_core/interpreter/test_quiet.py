@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_core.interpreter import quiet as module
-from chainrules_core.interpreter.quiet import is_mild, quiet, raising
+from chainrules_core.interpreter.quiet import ignores_underflow, is_mild, quiet, raising
 
 
 def test_nothing_is_said_inside() -> None:
@@ -69,3 +69,23 @@ def test_what_is_mild(setting: dict, expected: bool) -> None:
         assert is_mild() is expected
         assert is_mild() is expected
     assert is_mild()
+
+
+def test_whether_underflow_is_ignored() -> None:
+    for _ in range(2):
+        assert ignores_underflow()
+        for mode in ("warn", "raise", "print", "log", "call"):
+            with np.errstate(under=mode, call=print):
+                assert not ignores_underflow()
+                with quiet():
+                    assert ignores_underflow()
+                with raising():
+                    assert ignores_underflow()
+                assert not ignores_underflow()
+        for mode in ("warn", "raise"):
+            with np.errstate(divide=mode):
+                assert ignores_underflow()
+    before = np.seterr(under="warn")
+    assert not ignores_underflow()
+    np.seterr(**before)
+    assert ignores_underflow()

@@ -136,11 +136,13 @@ def _in_memory(form: tuple[np.ndarray, int, np.ndarray], numbers: np.ndarray) ->
     words = np.zeros((len(lengths), _WORDS), np.int64)
     words[:, 1] = words[:, 2] = lengths
     starts = np.cumsum(lengths) - lengths
-    table = _address(words) + 8 * _WORDS * inner
+    address, table = _address(words), None
+    if n_outer:
+        table = address + 8 * _WORDS * inner
+        words[:n_outer, 0] = _address(table) + 8 * starts[:n_outer]
     width = numbers.shape[1]
-    words[:n_outer, 0] = _address(table) + 8 * starts[:n_outer]
     words[n_outer:, 0] = _address(numbers) + 8 * width * (starts[n_outer:] - len(inner))
-    result = NativeList(_address(words))
+    result = NativeList(address)
     result.owner = words, table, numbers, form
     return result
 
@@ -182,6 +184,8 @@ class ListResults:
     ----------
     lists : iterable of NativeList
         The arguments. Their addresses are converted to the user's lists, or to `copies` of them.
+    are_cotangents : bool
+        Whether the numbers are cotangents: those of double precision become Python's own.
 
     Attributes
     ----------
@@ -189,7 +193,8 @@ class ListResults:
         The arrays in the lists, in the memory of the run.
     """
 
-    def __init__(self, lists: Iterable[NativeList] = ()) -> None:
+    def __init__(self, lists: Iterable[NativeList] = (), are_cotangents: bool = False) -> None:
+        self.are_cotangents = are_cotangents
         self.known: dict[int, list] = {}
         self.arrays: list[np.ndarray] = []
         for x in lists:
@@ -217,7 +222,7 @@ class ListResults:
         if items.inner is not None:
             return [self._at(inner, items.inner, of) for inner in _words_at(data, n).tolist()]
         if not items.kind.is_array:
-            return _numbers_at(data, n, items.kind)
+            return _numbers_at(data, n, items.kind, self.are_cotangents)
         found = _arrays_at(data, n, items.kind, of.owner)
         self.arrays += found
         return [x.copy("K") for x in found] if of.is_restored else found
@@ -238,7 +243,7 @@ def _arrays_at(address: int, n: int, kind: Kind, owner: Any) -> list[np.ndarray]
             for x in words]  # fmt: skip
 
 
-def _numbers_at(address: int, n: int, kind: Kind) -> list:
+def _numbers_at(address: int, n: int, kind: Kind, are_cotangents: bool) -> list:
     letter, tagged = letter_of(kind), has_tag(kind)
     width = width_of(kind)
     words = _words_at(address, n * (width + tagged)).reshape(n, width + tagged)
@@ -252,7 +257,8 @@ def _numbers_at(address: int, n: int, kind: Kind) -> list:
             CLASSES[t](x.real if letter in PARTS and not t & COMPLEX_TAG else x) for x, t in pairs
         ]
     (cls,) = kind.classes
-    return found if cls in (int, float, complex) else list(map(cls, found))
+    is_double = are_cotangents and cls in (np.float64, np.complex128)
+    return found if is_double or cls in (int, float, complex) else list(map(cls, found))
 
 
 # -- what the source around machine code calls -----------------------------------------------------
@@ -334,6 +340,6 @@ def with_lists(forward: Callable, backward: Callable, types: dict[int, ItemType]
         return results, frame, tape
 
     def backward_of_lists(*args: Any) -> tuple:
-        return tuple(map(ListResults().read, backward(*args)))
+        return tuple(map(ListResults(are_cotangents=True).read, backward(*args)))
 
     return forward_of_lists, backward_of_lists
