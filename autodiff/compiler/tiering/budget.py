@@ -11,7 +11,7 @@ import time
 
 from autodiff.compiler.compile_errors import BudgetExceededError
 
-SECONDS, TIMES, BYTES = 10.0, 20, 1 << 32
+SECONDS, TIMES, BYTES = 3.0, 20, 1 << 32
 _RECORDING = 0.6  # the share of the recording; the passes have the rest
 _AT_ONCE = 3.0  # seconds within which the first call may compile machine code, if requested
 
