@@ -169,9 +169,13 @@ class Recording(Tape):
     def _look_for_loops(self, n: int) -> None:
         """Raise if loops could run from their source, which is shorter than all iterations."""
         loops = list(self.loops.values())
-        as_steps = not self.keep_loops and any(c.should_use_program(self, n, True) for c in loops)
         is_long = n >= _LONG and not self.budget.may_unroll
-        if as_steps or (is_long and any(c.should_use_program(self, n, False) for c in loops)):
+        with self.budget.uncounted():
+            as_steps = not self.keep_loops and any(
+                c.should_use_program(self, n, True) for c in loops
+            )
+            is_shorter = is_long and any(c.should_use_program(self, n, False) for c in loops)
+        if as_steps or is_shorter:
             raise LoopsUnrolledError("its loops run from their source, which is shorter", as_steps)
 
     def close(self) -> list:
@@ -193,7 +197,10 @@ class Recording(Tape):
 
     def as_step(self, *call: Any) -> Any:
         """Make a call with loops as one step; NotImplemented if none can run it."""
-        return as_one_step(self, *call) if self.keep_loops else NotImplemented
+        if not self.keep_loops:
+            return NotImplemented
+        with self.budget.uncounted():
+            return as_one_step(self, *call)
 
     def run_of(self, callee: Any, values: list) -> Any:
         """Run the program of a call as a step; None if no step can."""
