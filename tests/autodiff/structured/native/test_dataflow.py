@@ -1,4 +1,4 @@
-"""Liveness of names in nests of loops: by definition, and in a time that depth does not multiply."""
+"""Liveness of names in nests of loops: by definition, and in a time that depth does not raise."""
 
 import ast
 import random
