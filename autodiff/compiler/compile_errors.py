@@ -35,7 +35,17 @@ class BudgetExceededError(NotRecordedError):
 
 
 class LoopsUnrolledError(NotRecordedError):
-    """A recording would unroll loops that a structured program could run."""
+    """A recording would unroll loops that a structured program could run.
+
+    Attributes
+    ----------
+    as_steps : bool
+        Whether the program can be a step of a recording; otherwise it replaces the recording.
+    """
+
+    def __init__(self, why: str, as_steps: bool) -> None:
+        super().__init__(why)
+        self.as_steps = as_steps
 
 
 class CompileError(DifferentiationError):

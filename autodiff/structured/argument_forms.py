@@ -18,8 +18,8 @@ from autodiff.closures.captured_values import is_empty, with_cells
 from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.intercept.source.rewritten_code import original_of
 from autodiff.structured.form.function_ir import Items, Named, RecordValue
+from autodiff.structured.form.plain_classes import is_plain_class, record_class
 from autodiff.structured.list_arguments import ListArgument, as_list_argument, numbers_within
-from autodiff.structured.reading.scopes import is_plain_class, record_class
 from autodiff.trace.tracer import TRACERS
 from chainrules_core import rrule
 

@@ -13,8 +13,8 @@ from autodiff.intercept.syntax import attributes
 from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.structured.argument_forms import KNOWN, PLAIN, rebuilt_from
 from autodiff.structured.form.kinds import is_member
+from autodiff.structured.form.plain_classes import is_plain_class
 from autodiff.structured.list_arguments import ListArgument, as_constant
-from autodiff.structured.reading.scopes import is_plain_class
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.tracer import TRACERS, bare

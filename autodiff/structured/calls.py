@@ -41,10 +41,10 @@ from autodiff.structured.call_nodes import (
 )
 from autodiff.structured.form.function_ir import Items
 from autodiff.structured.form.kinds import UNKNOWN, BindsAttributeError, UnsupportedError
+from autodiff.structured.form.plain_classes import is_plain_class
 from autodiff.structured.levels import Callee, call_at_levels, has_levels
 from autodiff.structured.list_arguments import ListArgument
 from autodiff.structured.program_runs import ProgramRun
-from autodiff.structured.reading.scopes import is_plain_class
 from autodiff.structured.settings import Settings
 from autodiff.trace.checks.decisions import UnnotedCall
 from autodiff.trace.tape import CONSTANT, Tape

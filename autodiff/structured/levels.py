@@ -30,9 +30,9 @@ from autodiff.intercept.runtime.replacements import traced_body
 from autodiff.structured.argument_forms import Flattener, rebuilt_from
 from autodiff.structured.call_nodes import as_node, can_run, finished
 from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.form.plain_classes import TANGENT_MARK
 from autodiff.structured.list_arguments import ListArgument, as_constant
 from autodiff.structured.program_runs import ProgramRun, parts_like
-from autodiff.structured.reading.scopes import TANGENT_MARK
 from autodiff.structured.runtime_library import FloatErrorRecorder, is_finite
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tape import CONSTANT, Forward, InsideProgram, Tape

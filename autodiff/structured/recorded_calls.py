@@ -30,7 +30,7 @@ from autodiff.trace.tape import CONSTANT, InsideProgram
 from autodiff.trace.tracer import TRACERS, bare
 from chainrules_core.interpreter.quiet import quiet
 
-_TOO_LONG, _LONG_AS_SOURCE = 30_000, 8_000
+TOO_LONG, LONG_AS_SOURCE = 30_000, 8_000
 """The most steps of an unrolled loop: if no step can run its program; and if the program is not all
 machine code. Longer recordings take seconds to compile."""
 
@@ -85,8 +85,8 @@ class Unrolled:
         can_run = _level_of(recording, leaves) is not None
         if not as_one_step:
             is_fast = runtime.has_llvm() or recording.holds_mostly_numbers()
-            as_source = _LONG_AS_SOURCE if is_fast and not program.hides_decisions else 0
-            return bool(program.active) and n >= (as_source if can_run else _TOO_LONG)
+            as_source = LONG_AS_SOURCE if is_fast and not program.hides_decisions else 0
+            return bool(program.active) and n >= (as_source if can_run else TOO_LONG)
         if not can_run and n < _LONG_AT_LEVELS:
             return False
         callee = Callee(programs, g, g, form, program)

@@ -18,6 +18,7 @@ from autodiff.structured.call_nodes import rule_of
 from autodiff.structured.form.function_ir import Value, blocks_of, ops_of
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, is_member, kind_of
 from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.form.plain_classes import is_plain_class
 from autodiff.structured.list_arguments import (
     SCOPE as LIST_SCOPE,
     ListArgument,
@@ -27,7 +28,7 @@ from autodiff.structured.list_arguments import (
 )
 from autodiff.structured.loop_checkpoints import SCOPE as CHECKPOINT_SCOPE
 from autodiff.structured.reading.lowering import Lowered, lower
-from autodiff.structured.reading.scopes import CELLS_OF_CALLEE, guarded_value, is_plain_class
+from autodiff.structured.reading.scopes import CELLS_OF_CALLEE, guarded_value
 from autodiff.structured.recursive_calls import RecursiveCallee
 from autodiff.structured.respecialization import Respecializing
 from autodiff.structured.runtime_library import (

@@ -53,7 +53,13 @@ from autodiff.functions import FunctionFacts, facts_of
 from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.views import note_shared
 from autodiff.structured.calls import ProgramRun, Programs
-from autodiff.structured.recorded_calls import Unrolled, as_one_step, run_as_step
+from autodiff.structured.recorded_calls import (
+    LONG_AS_SOURCE,
+    TOO_LONG,
+    Unrolled,
+    as_one_step,
+    run_as_step,
+)
 from autodiff.trace.pytree import leaves_of, map_leaves, parts_of, rebuilt
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
@@ -72,6 +78,7 @@ _REPETITION = (operator.mul, operator.imul)
 _OFTEN = 32  # steps between two checks of the budget, each of which takes a microsecond
 _LONG = 3000  # steps after which loops are looked for that could run from their source
 _FIRST_LOOK = 600  # … and loops that could be machine code
+_LIMITS = (_LONG, LONG_AS_SOURCE, TOO_LONG)  # of steps: a recording may end there
 _LONG_FOR_NUMBERS = 2000  # straight-line code of numbers is faster, but takes long to compile
 
 
@@ -148,7 +155,7 @@ class Recording(Tape):
         self.next_check = n + _OFTEN
         self.budget.check_recording()
         if n > self.next_look:
-            self.next_look = 2 * n
+            self.next_look = min([2 * n, *[limit for limit in _LIMITS if limit > n]])
             if n < _LONG_FOR_NUMBERS and self.holds_mostly_numbers():
                 self.next_look = min(self.next_look, _LONG_FOR_NUMBERS)
             else:
@@ -162,10 +169,14 @@ class Recording(Tape):
     def _look_for_loops(self, n: int) -> None:
         """Raise if loops could run from their source, which is shorter than all iterations."""
         loops = list(self.loops.values())
-        as_steps = not self.keep_loops and any(c.should_use_program(self, n, True) for c in loops)
         is_long = n >= _LONG and not self.budget.may_unroll
-        if as_steps or (is_long and any(c.should_use_program(self, n, False) for c in loops)):
-            raise LoopsUnrolledError("its loops run from their source, which is shorter")
+        with self.budget.uncounted():
+            as_steps = not self.keep_loops and any(
+                c.should_use_program(self, n, True) for c in loops
+            )
+            is_shorter = is_long and any(c.should_use_program(self, n, False) for c in loops)
+        if as_steps or is_shorter:
+            raise LoopsUnrolledError("its loops run from their source, which is shorter", as_steps)
 
     def close(self) -> list:
         """End the recording."""
@@ -186,7 +197,10 @@ class Recording(Tape):
 
     def as_step(self, *call: Any) -> Any:
         """Make a call with loops as one step; NotImplemented if none can run it."""
-        return as_one_step(self, *call) if self.keep_loops else NotImplemented
+        if not self.keep_loops:
+            return NotImplemented
+        with self.budget.uncounted():
+            return as_one_step(self, *call)
 
     def run_of(self, callee: Any, values: list) -> Any:
         """Run the program of a call as a step; None if no step can."""

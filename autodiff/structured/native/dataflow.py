@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Container, Iterator
 
 
@@ -70,6 +71,9 @@ class Liveness:
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self.after: dict[int, set[str]] = {}
+        self._in_loop: dict[ast.stmt, set[str]] = {}
+        self._reads = functools.cache(lambda node: frozenset(loaded(node)))
+        self._binds = functools.cache(lambda node: frozenset(stored(node)))
         self._body(function.body, set(), set())
 
     def _body(self, body: list[ast.stmt], live: set[str], at_exit: set[str]) -> set[str]:
@@ -83,20 +87,30 @@ class Liveness:
         if isinstance(node, ast.Break):
             return set(at_exit)
         if isinstance(node, (ast.Raise, ast.Return)):
-            return set(loaded(node))
+            return set(self._reads(node))
         if isinstance(node, ast.If):
             branches = [self._body(b, set(live), at_exit) for b in (node.body, node.orelse)]
-            return branches[0] | branches[1] | set(loaded(node.test))
-        if isinstance(node, (ast.For, ast.While)):
-            own = set(stored(node.target)) if isinstance(node, ast.For) else set[str]()
-            inside: set[str] = set(live) if isinstance(node, ast.For) else set()
-            while True:
-                found = (self._body(node.body, set(inside), live) - own) | inside
-                if found == inside:
-                    break
-                inside = found
-            return inside | (set(loaded(node.iter)) if isinstance(node, ast.For) else set())
-        return (live - set(stored(node))) | set(loaded(node))
+            return branches[0] | branches[1] | self._reads(node.test)
+        if isinstance(node, ast.For):
+            inside = self._loop(node, live, live, self._binds(node.target))
+            return inside | self._reads(node.iter)
+        if isinstance(node, ast.While):
+            return self._loop(node, live, set(), frozenset())
+        return (live - self._binds(node)) | self._reads(node)
+
+    def _loop(
+        self, node: ast.For | ast.While, live: set[str], at_end: set[str], own: frozenset[str]
+    ) -> set[str]:
+        """Return the names that are live before each iteration.
+
+        An enclosing loop asks several times, each time with more live names. So this continues
+        from the last answer: to begin anew would take a time exponential in the depth.
+        """
+        inside = at_end | self._in_loop.get(node, set())
+        while not (found := self._body(node.body, set(inside), live) - own) <= inside:
+            inside |= found
+        self._in_loop[node] = inside
+        return inside
 
 
 def loaded(node: ast.AST) -> Iterator[str]:

@@ -59,11 +59,11 @@ from autodiff.structured.form.known_functions import (
     makes_new,
     ruled_entry,
 )
+from autodiff.structured.form.plain_classes import TANGENT_MARK
 from autodiff.structured.list_arguments import kind_of_list
 from autodiff.structured.reading.assumptions import Assumptions
 from autodiff.structured.reading.scopes import (
     CELLS_OF_CALLEE,
-    TANGENT_MARK,
     AttributeView,
     LocalObject,
     Scope,

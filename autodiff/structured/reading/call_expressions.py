@@ -35,6 +35,7 @@ from autodiff.structured.form.known_functions import (
     method_of_array,
     method_of_number,
 )
+from autodiff.structured.form.plain_classes import record_class
 from autodiff.structured.reading.containers.classes import class_of, is_class, is_object
 from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.sequences import SequenceReader, is_sequence
@@ -61,7 +62,6 @@ from autodiff.structured.reading.scopes import (
     LocalPartial,
     Method,
     Static,
-    record_class,
 )
 from autodiff.structured.runtime_library import check_array
 from autodiff.structured.settings import has_llvm

@@ -18,6 +18,7 @@ from autodiff.structured.argument_forms import (
 )
 from autodiff.structured.form.function_ir import Memory, Named, Slot, formed, lists_of, parts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
+from autodiff.structured.form.plain_classes import is_plain_class
 from autodiff.structured.reading.scopes import (
     ArgumentRows,
     LocalFunction,
@@ -25,7 +26,6 @@ from autodiff.structured.reading.scopes import (
     LocalPartial,
     Method,
     Scope,
-    is_plain_class,
 )
 from autodiff.structured.reading.statements import StatementReader
 

@@ -13,6 +13,7 @@ import pytest
 
 from autodiff import compile, gradient, hvp, jvp
 from autodiff.compiler.compiled_function import Compiled
+from autodiff.compiler.recording.recorder import Recording
 from autodiff.structured import runtime
 from autodiff.structured.settings import Settings
 
@@ -190,12 +191,24 @@ def decay(y: Any) -> int:
     return turns
 
 
-def test_a_long_loop_that_hides_decisions_runs_as_it_is_written() -> None:
+def test_a_long_loop_that_hides_decisions_runs_as_it_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recordings: list[int] = []
+
+    def counted(self: Recording) -> list:
+        recordings.append(len(self.steps))
+        return closed(self)
+
+    closed = Recording.close
+    monkeypatch.setattr(Recording, "close", counted)
     compiled = compile(lambda x: gradient(until_small, x))
     for x in (X, X * 2.0):
         assert compiled(x.copy()) == pytest.approx(gradient(until_small, x), rel=1e-10)
     assert compiled.variants == 0
     assert "LoopsUnrolledError: its loops run from their source" in compiled.eager_because
+    assert len(recordings) == 1  # a second one could not be shorter
+    assert recordings[0] < 3100
 
 
 def test_without_structured_programs_loops_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:

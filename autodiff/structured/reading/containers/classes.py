@@ -14,6 +14,7 @@ import numpy as np
 
 from autodiff.structured.form.function_ir import InstanceValue, RecordValue, Value
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
+from autodiff.structured.form.plain_classes import is_constructible
 from autodiff.structured.reading.builder import ProgramBuilder
 from autodiff.structured.reading.libraries.python_decompositions import object_init
 from autodiff.structured.reading.scopes import (
@@ -26,7 +27,6 @@ from autodiff.structured.reading.scopes import (
     OwnAttributeLookup,
     SuperProxy,
     WeakLookup,
-    is_constructible,
 )
 
 

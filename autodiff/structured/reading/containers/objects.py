@@ -35,6 +35,7 @@ from autodiff.structured.form.kinds import (
     MadeInLoopError,
     UnsupportedError,
 )
+from autodiff.structured.form.plain_classes import is_plain_class, record_class
 from autodiff.structured.list_arguments import as_list_argument
 from autodiff.structured.reading.builder import is_constant
 from autodiff.structured.reading.containers.classes import (
@@ -56,8 +57,6 @@ from autodiff.structured.reading.scopes import (
     OwnAttributeLookup,
     Scope,
     SuperProxy,
-    is_plain_class,
-    record_class,
 )
 
 

@@ -35,10 +35,11 @@ from autodiff.structured.form.kinds import (
     MixedKindsError,
     UnsupportedError,
 )
+from autodiff.structured.form.plain_classes import record_class
 from autodiff.structured.reading.containers.classes import class_of, is_data_descriptor, is_object
 from autodiff.structured.reading.containers.lists import ListReader, memory_of
 from autodiff.structured.reading.containers.objects import own_attributes
-from autodiff.structured.reading.scopes import LocalObject, record_class
+from autodiff.structured.reading.scopes import LocalObject
 
 _BOOL = Kind(frozenset([bool]))
 

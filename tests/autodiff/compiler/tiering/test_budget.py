@@ -193,3 +193,19 @@ def test_automatic_compilation_has_as_long_as_all_calls_took(monkeypatch):
         gradient(f, 0.7, 30, argnums=0)
     assert given
     call_records.records.clear()
+
+
+def test_reading_the_source_of_loops_does_not_count(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(budget, "clock", lambda: now[0])
+    given = Budget(3.0)
+    now[0] = 1.0
+    with given.uncounted():
+        now[0] = 6.0
+        with given.uncounted():  # a program that runs another one
+            now[0] = 9.0
+    assert given.spent == 1.0
+    given.check_recording()
+    now[0] = 9.9
+    with pytest.raises(BudgetExceededError):
+        given.check_recording()
