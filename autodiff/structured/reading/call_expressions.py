@@ -27,7 +27,14 @@ from autodiff.structured.form.function_ir import (
     Value,
     known,
 )
-from autodiff.structured.form.kinds import DICT, UNKNOWN, Kind, UnsupportedError, kind_of_result
+from autodiff.structured.form.kinds import (
+    DICT,
+    LIST,
+    UNKNOWN,
+    Kind,
+    UnsupportedError,
+    kind_of_result,
+)
 from autodiff.structured.form.known_functions import (
     PURE,
     RESHAPES,
@@ -48,7 +55,13 @@ from autodiff.structured.reading.libraries.decompositions import (
     has_library_rule,
 )
 from autodiff.structured.reading.libraries.numpy_decompositions import ufunc_outer
-from autodiff.structured.reading.libraries.python_decompositions import BISECTIONS
+from autodiff.structured.reading.libraries.python_decompositions import BISECTIONS, HEAPS
+from autodiff.structured.reading.libraries.random_numbers import (
+    MAKERS,
+    draw,
+    is_generator,
+    new_generator,
+)
 from autodiff.structured.reading.libraries.ufunc_methods import (
     LEFT_FOLDS,
     are_float64_numbers,
@@ -101,6 +114,18 @@ class CallReader(SequenceReader):
 
     def ordered(self, xs: Any, options: dict[str, Any]) -> Any:
         """Read ``sorted(xs, key=..., reverse=...)``."""
+        raise NotImplementedError
+
+    def dict_of_pairs(self, pairs: Any) -> Any:
+        """Read ``dict(pairs)``."""
+        raise NotImplementedError
+
+    def set_of(self, xs: Any) -> Value:
+        """Read ``set(xs)``."""
+        raise NotImplementedError
+
+    def first_of(self, node: ast.Call) -> Any:
+        """Read ``next(...)``."""
         raise NotImplementedError
 
     def reduction(self, nodes: list[ast.expr]) -> Any:
@@ -158,6 +183,8 @@ class CallReader(SequenceReader):
             return self.extremum(f, node)
         if (f is any or f is all) and len(node.args) == 1 and not node.keywords:
             return self.any_or_all(f, node.args[0])
+        if f is next and node.args and not node.keywords:
+            return self.first_of(node)
         if f is functools.reduce and not node.keywords:
             return self.reduction(node.args)
         if f is UNKNOWN or not callable(f):
@@ -231,7 +258,7 @@ class CallReader(SequenceReader):
             return self._append_to_columns(owner, self.expression(node.args[0]))
         if type(owner) is Value and owner.kind.is_object:
             return self._call_object(self.attribute_in_memory(owner, name), node)
-        if type(owner) is Value and owner.kind.is_table:
+        if type(owner) is Value and owner.kind.is_mapping and name != "copy":
             return self.of_table_method(owner, node)
         if type(owner) is Value and owner.kind.is_list:
             return self.of_list_method(owner, node)
@@ -243,6 +270,10 @@ class CallReader(SequenceReader):
             return self._call_object(self.attribute_of_class(known(owner), name), node)
         if type(owner) is Value and type(known(owner)) is str and hasattr(str, name):
             return self.of_known_text(owner, getattr(str, name), node)
+        if is_generator(owner):
+            args = list(map(self.pack, self._displayed(node.args)))
+            options = {key: self.pack(x) for key, x in self._named(node).items()}
+            return draw(self, owner, name, args, options)
         is_ufunc = type(owner) is Value and isinstance(known(owner), np.ufunc)
         return self._call_ufunc_method(owner, node) if is_ufunc else NotImplemented
 
@@ -428,11 +459,19 @@ class CallReader(SequenceReader):
             return self._partial(args, options)
         if f is dict and len(args) < 2:
             items = self.named_items(args[0]) if args else Named()
+            if items is None and not options and _is_iterable(args[0]):
+                return self.dict_of_pairs(args[0])
             return NotImplemented if items is None else Named(items | options)
         if f is collections.defaultdict and not options:
             return self.new_defaultdict(args)
+        if f is collections.Counter and not args and not options:
+            return self.new_counter()
         if f is collections.deque:
             return self.new_deque(args, options)
+        if f in MAKERS and not options:
+            return new_generator(self, f, list(map(self.pack, args)))
+        if f is set and len(args) < 2 and not options:
+            return self.set_of(args[0]) if args else self.new_set([])
         if f is sorted and len(args) == 1 and _is_iterable(args[0]):
             return self.ordered(args[0], options)
         if f is dataclasses.replace and len(args) == 1 and is_object(args[0]):
@@ -467,6 +506,8 @@ class CallReader(SequenceReader):
             return self._copied(f, args[0])
         if f in BISECTIONS and len(args) == 2:
             return self.inline(BISECTIONS[f], args, {})
+        if f in HEAPS and args and self.as_value(args[0]).kind == LIST:
+            return self.inline(HEAPS[f], args, {})
         return NotImplemented
 
     def _is_instance(self, x: Any, classes: Any) -> Value:
@@ -484,7 +525,7 @@ class CallReader(SequenceReader):
         elif x.kind.is_known:
             answers = {isinstance(x.kind.value, asked)}
         else:
-            answers = {issubclass(c, asked) for c in x.kind.classes}
+            answers = {issubclass(c, asked) for c in x.kind.python_classes}
         if len(answers) == 1:
             return self.const(answers.pop())
         op = Op("length", [x, self.const(asked)], f=isinstance)
@@ -552,7 +593,7 @@ def _must_unpack(kind: Kind) -> bool:
 def _classes_of(x: Any) -> frozenset[type]:
     """Return the possible classes of a number, array, list, tuple or dict; none for others."""
     if type(x) is Value:
-        return frozenset() if x.kind.is_object or x.kind.is_known else x.kind.classes
+        return frozenset() if x.kind.is_object or x.kind.is_known else x.kind.python_classes
     classes: dict[type, type] = {tuple: tuple, Items: list, Named: dict}
     cls = classes.get(type(x))
     return frozenset() if cls is None else frozenset([cls])
@@ -561,7 +602,7 @@ def _classes_of(x: Any) -> frozenset[type]:
 def _is_iterable(x: Any) -> bool:
     """Whether this is a list, deque, tuple, range, array or dict, which a list can be made of."""
     if type(x) is Value:
-        return x.kind.is_list or x.kind.is_table or _has_rows(x)
+        return x.kind.is_list or x.kind.is_mapping or _has_rows(x)
     return type(x) is HeldRange or is_sequence(x)
 
 

@@ -96,16 +96,26 @@ class ObjectReader(SpecialMethodReader):
         self.guards.append((contents, None, True))
         parts = {key: self._part_from_outside(contents, key) for key in contents.places}
         if cls is dict:
-            named = Named(parts)
-            named.is_given = True
-            return named
+            return self._given(Named(parts), (0, id(found)))
         if record is not None:
             return record(parts.values())
         if cls is tuple:
             return tuple(parts.values())
-        items = Items(parts.values())
-        items.has_name = items.is_given = True
-        return items
+        return self._given(Items(parts.values()), (0, id(found)))
+
+    def _given(self, x: Named | Items, place: tuple[int, int]) -> Any:
+        """Return a list or dict from outside; in memory if its place requires that."""
+        x.has_name = x.is_given = True
+        if place not in self.displayed_in_memory:
+            x.places = frozenset([place])
+            return x
+        if not _is_of_constants(x):
+            return self.in_memory_at(x, place)
+        return self.at_start(place, lambda: self.in_memory_at(x, place))
+
+    def in_memory_at(self, x: Named | Items, place: tuple[int, int]) -> Value:
+        """Create the list or dict of a place in memory; a named one is copied."""
+        raise NotImplementedError
 
     def _part_from_outside(self, contents: ContentLookup, key: Any) -> Any:
         found = contents.get(key)
@@ -287,6 +297,13 @@ class ObjectReader(SpecialMethodReader):
 
     def _default_of(self, factory: Any) -> Any:
         return self.new_list([]) if factory is list else self.read_call(factory, [], {})
+
+
+def _is_of_constants(x: Any) -> bool:
+    """Whether all numbers in nested tuples, lists and dicts from outside are known."""
+    if isinstance(x, (tuple, Named)):
+        return all(map(_is_of_constants, parts_of(x)))
+    return type(x) is Value and (x.kind.is_known or x.kind.has_items)
 
 
 _instance_classes: weakref.WeakKeyDictionary[type, dict[tuple, type[InstanceValue]]]
