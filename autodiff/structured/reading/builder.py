@@ -125,6 +125,7 @@ class ProgramBuilder:
         self.body: list = [self.block]
         self.first_block = self.block
         self.made_first: dict[tuple[int, int], Value] = {}  # lists and dicts from outside, by place
+        self.constants_outside: dict[int, Any] = {}  # by id: containers from outside, of constants
         self.given_containers = 0  # lists and dicts among the parameters so far
         self.bound: dict[Slot, Value] = {}  # what the current block has read or bound
         self.kinds: dict[Slot, Kind] = {}  # of what the slots hold here

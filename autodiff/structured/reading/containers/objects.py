@@ -79,6 +79,8 @@ class ObjectReader(SpecialMethodReader):
         if is_plain_class(type(found)):
             return self.outside_object(found)
         cls = type(found)
+        if id(found) in self.constants_outside:  # looked at before, so its items have guards
+            return self.constants_outside[id(found)]
         if cls in (list, dict):
             self.outside_lists.append(found)
         if cls in (list, tuple) and len(found) > _MOST_VARIABLES:
@@ -95,13 +97,13 @@ class ObjectReader(SpecialMethodReader):
         contents = ContentLookup(found, list(found) if is_of_constants else None)
         self.guards.append((contents, None, True))
         parts = {key: self._part_from_outside(contents, key) for key in contents.places}
-        if cls is dict:
-            return self._given(Named(parts), (0, id(found)))
-        if record is not None:
-            return record(parts.values())
-        if cls is tuple:
-            return tuple(parts.values())
-        return self._given(Items(parts.values()), (0, id(found)))
+        values = tuple(parts.values())
+        made: Any = record(values) if record is not None else values
+        if cls in (list, dict):
+            made = self._given(Named(parts) if cls is dict else Items(values), (0, id(found)))
+        if self._is_of_constants(values):
+            self.constants_outside[id(found)] = made
+        return made
 
     def _given(self, x: Named | Items, place: tuple[int, int]) -> Any:
         """Return a list or dict from outside; in memory if its place requires that."""
@@ -109,9 +111,15 @@ class ObjectReader(SpecialMethodReader):
         if place not in self.displayed_in_memory:
             x.places = frozenset([place])
             return x
-        if not _is_of_constants(x):
+        if not self._is_of_constants(x):
             return self.in_memory_at(x, place)
         return self.at_start(place, lambda: self.in_memory_at(x, place))
+
+    def _is_of_constants(self, x: Any) -> bool:
+        """Whether nested containers hold known values, and lists made at the start, alone."""
+        if isinstance(x, (tuple, Named)):
+            return all(map(self._is_of_constants, parts_of(x)))
+        return type(x) is Value and (x.kind.is_known or x in self.made_first.values())
 
     def in_memory_at(self, x: Named | Items, place: tuple[int, int]) -> Value:
         """Create the list or dict of a place in memory; a named one is copied."""
@@ -297,13 +305,6 @@ class ObjectReader(SpecialMethodReader):
 
     def _default_of(self, factory: Any) -> Any:
         return self.new_list([]) if factory is list else self.read_call(factory, [], {})
-
-
-def _is_of_constants(x: Any) -> bool:
-    """Whether all numbers in nested tuples, lists and dicts from outside are known."""
-    if isinstance(x, (tuple, Named)):
-        return all(map(_is_of_constants, parts_of(x)))
-    return type(x) is Value and (x.kind.is_known or x.kind.has_items)
 
 
 _instance_classes: weakref.WeakKeyDictionary[type, dict[tuple, type[InstanceValue]]]
