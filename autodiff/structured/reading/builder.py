@@ -157,6 +157,7 @@ class ProgramBuilder:
         self.outside_keys: dict[Slot, tuple] = {}
         # Of objects whose class was asked for an attribute; of lists that were named tuples.
         self.class_attribute_reads: list[tuple[Memory, str]] = []
+        self.whole_tuples: dict[int, tuple[tuple, Value]] = {}  # by id of the parts
         self.record_memories: list[tuple[Memory, type]] = []
         # Memory that the operations of a loop must not write into.
         self.forbidden_writes: list[tuple[Memory, list[Op], bool, frozenset[str]]] = []

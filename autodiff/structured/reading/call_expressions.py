@@ -124,6 +124,10 @@ class CallReader(SequenceReader):
         """Read ``set(xs)``."""
         raise NotImplementedError
 
+    def new_iterator(self, xs: Any) -> Any:
+        """Read ``iter(xs)``."""
+        raise NotImplementedError
+
     def first_of(self, node: ast.Call) -> Any:
         """Read ``next(...)``."""
         raise NotImplementedError
@@ -170,6 +174,8 @@ class CallReader(SequenceReader):
             return self.range_of(node.args)
         if f is iter and node in self.iterators and len(node.args) == 1:
             return self.expression(node.args[0])
+        if f is iter and len(node.args) == 1 and not node.keywords:
+            return self.new_iterator(self.expression(node.args[0]))
         if f in _CONSUMERS:
             node = self._with_lists(f, node)
             if f is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.ListComp):

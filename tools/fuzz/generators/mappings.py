@@ -157,6 +157,8 @@ class _Writer:
             [f"t += rng.gauss(0, 1) * {x} - rng.random() + rng.uniform(-1, 1) * s"],
             [f"other = {pick(('fixed', 'dict(fixed)', '{**fixed}', '{name: fixed[name] for name in names}'))}"],
             [f"t += (u := {x}) * u"],
+            [f"it = iter({pick(('xs', 'heap', 'lists[key]', 'names'))})", "n = 0", "while (item := next(it, None)) is not None:", "    n += 1", f"    t += {x} * n", "    if n > 2:", "        break", f"t += {x} * len([1 for _ in range(n)])"],
+            ["it = iter(xs)", f"t += next(it) * {x}", "for item in it:", f"    t += item * {x}", f"    if t > {self.rng.uniform(-1.0, 1.0):.2f}:", "        break", "t += next(it, s)"],
             [f"t += sum((u := q * s) for q in xs if q > {self.rng.uniform(-1, 1):.2f})"],
             ["v = max(fixed.values()) - min(lists[key])"],
             ["best = max(names, key=lambda q: fixed[q])", "t += fixed[best]"],

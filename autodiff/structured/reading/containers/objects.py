@@ -93,8 +93,9 @@ class ObjectReader(SpecialMethodReader):
         record = record_class(cls)
         if len(found) > _MOST_PARTS or not (cls in (list, dict, tuple) or record):
             raise UnsupportedError(f"a value of class {cls.__name__} from outside")
-        is_of_constants = cls is list and all(map(is_constant, found))
-        contents = ContentLookup(found, list(found) if is_of_constants else None)
+        items = list(found.values() if cls is dict else found)
+        is_of_constants = cls in (list, dict) and all(map(is_constant, items))
+        contents = ContentLookup(found, items if is_of_constants else None)
         self.guards.append((contents, None, True))
         parts = {key: self._part_from_outside(contents, key) for key in contents.places}
         values = tuple(parts.values())

@@ -162,6 +162,8 @@ class MemoryObjectReader(ListReader):
             if class_of(x) not in self.in_memory:
                 raise InMemoryError(class_of(x))
             raise UnsupportedError("an object that is an argument, in a list or another object")
+        if id(x) in self.whole_tuples:  # read from a list: it goes as a whole into another place
+            return self.whole_tuples[id(x)][1]
         if type(x) is tuple and tuple in self.in_memory:
             return self.dict_in_memory(Named(enumerate(x)), tuple)
         if type(x) is tuple and _are_mixed(x):
@@ -182,7 +184,9 @@ class MemoryObjectReader(ListReader):
         """Read ``xs[at]``. All parts of a tuple are read, since it is immutable."""
         made = super().item(xs, at)
         if made.kind.is_object and class_of(made) is tuple:
-            return tuple([self.item(made, self.const(i)) for i in memory_of(made).fields])
+            parts = tuple([self.item(made, self.const(i)) for i in memory_of(made).fields])
+            self.whole_tuples[id(parts)] = parts, made
+            return parts
         record = record_class(class_of(made)) if made.kind.is_object else None
         if record is None:
             return made

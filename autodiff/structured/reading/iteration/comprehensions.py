@@ -33,6 +33,7 @@ from autodiff.structured.reading.rewriting import (
     search_loop,
     written,
 )
+from autodiff.structured.reading.scopes import LocalIterator
 
 _REAL = frozenset([float, np.float64, np.float32])
 _INT = Kind(frozenset([int]))
@@ -145,6 +146,10 @@ class ComprehensionReader(LoopReader):
     def first_of(self, node: ast.Call) -> Any:
         """Read ``next(iter(xs))``, or `next` of a generator expression, perhaps with a default."""
         items, *default = node.args
+        # Each reading of the function gives it the same name: `may_be_none` refers to it.
+        name = f".first_{node.lineno}_{node.col_offset}"
+        if isinstance(items, ast.Name) and type(it := self.expression(items)) is LocalIterator:
+            return self.next_of(it, name, *map(self.expression_or_none, default))
         if isinstance(items, ast.Call) and len(items.args) == 1 and not default:
             if self._callee(items) is not iter:
                 raise UnsupportedError("next of this iterator")
@@ -153,8 +158,6 @@ class ComprehensionReader(LoopReader):
             return over.item(self.const(0))
         if not isinstance(items, ast.GeneratorExp):
             raise UnsupportedError("next of this iterator")
-        # Each reading of the function gives it the same name: `may_be_none` refers to it.
-        name = f".first_{node.lineno}_{node.col_offset}"
         self.scope.locals |= {name}
         if default:
             self.bind(name, self.expression_or_none(default[0]))

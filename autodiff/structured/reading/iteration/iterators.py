@@ -25,8 +25,8 @@ from autodiff.structured.form.known_functions import (
 )
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.sequences import is_sequence, is_transposition
-from autodiff.structured.reading.iteration.dict_iteration import DictIterationReader
 from autodiff.structured.reading.iteration.iteration_space import IterationSpace
+from autodiff.structured.reading.iteration.local_iterators import LocalIteratorReader
 from autodiff.structured.reading.iteration.nested_loops import memory_of_items
 from autodiff.structured.reading.libraries.python_decompositions import (
     accumulate_from,
@@ -41,7 +41,7 @@ MOST_UNROLLED = 64
 _MOST_UNROLLED_NUMBERS = 32  # more known numbers become a list, which a loop goes over
 
 
-class IteratorReader(DictIterationReader):
+class IteratorReader(LocalIteratorReader):
     """Layer of the reader: what loops iterate over."""
 
     def assign(self, target: ast.expr, value: Any) -> None:

@@ -22,6 +22,7 @@ from autodiff.structured.reading.builder import structure_of
 from autodiff.structured.reading.iteration.iteration_space import IterationSpace
 from autodiff.structured.reading.iteration.iterators import MOST_UNROLLED, IteratorReader
 from autodiff.structured.reading.jumps import breaks, recording_breaks, with_jumps_last
+from autodiff.structured.reading.scopes import LocalIterator
 
 _INT = Kind(frozenset([int]))
 _MOST_PASSES = 6
@@ -63,7 +64,9 @@ class LoopReader(IteratorReader):
         elif isinstance(node.iter, (ast.Name, ast.Attribute, ast.Subscript)):
             over = self.flattened(node.iter)
             method = self.generator_of_object(over)
-            if method is None:
+            if type(over) is LocalIterator:
+                self._for_over(node, self.over_iterator(over))
+            elif method is None:
                 self._for_over(node, self._over_value(over))
             else:
                 self.loop_over_generator(node, method, [over], {})

@@ -157,10 +157,9 @@ def _move_up(heap: Any, start: Any, place: Any) -> None:
     item = heap[place]
     while place > start:
         above = (place - 1) >> 1
-        parent = heap[above]
-        if not item < parent:
+        if not item < heap[above]:
             break
-        heap[place] = parent
+        heap[place] = heap[above]
         place = above
     heap[place] = item
 

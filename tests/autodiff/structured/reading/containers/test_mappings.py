@@ -208,9 +208,38 @@ def repeated(x: Any) -> Any:
     return a * b
 
 
+def iterators(x: Any) -> Any:
+    values = iter(list(x))
+    total = next(values) * 2.0
+    while (v := next(values, None)) is not None:
+        total = total * 0.5 + v * v
+        if v > 1.0:
+            break
+    for v in values:
+        total += v
+        if v < 0.5:
+            break
+    more = [x[0], x[1]]
+    it = iter(more)
+    a = next(it, 0.1) + next(it, 0.2) * x[2] + next(it, 0.3)
+    more[0] = x[3]
+    return total * a + next(it, x[4]) + next(values, 0.0) + more[0]
+
+
+def grows_under_its_iterator(x: Any) -> Any:
+    more = [x[0], x[1]]
+    it = iter(more)
+    total = 0.0
+    for i in range(4):
+        total += next(it, 0.1) * x[2]
+        if i == 2:
+            more.append(x[3])
+    return total
+
+
 FUNCTIONS = [
     lists_by_name, objects_by_name, numbers_by_name, pairs_as_keys, shortest_path, heaps,
-    neighbours, events, groups, changing_dicts, texts, drawn, first_ones, repeated,
+    neighbours, events, groups, changing_dicts, texts, drawn, first_ones, repeated, iterators,
 ]  # fmt: skip
 
 
@@ -222,6 +251,11 @@ def test_gradients(
     assert f.__name__ in runs
     check_arrays(f, X)
     check_with_machine_code(f, X, atol=1e-13)
+
+
+def test_a_list_that_grows_under_its_iterator_is_traced(runs: list[str]) -> None:
+    check_gradient(grows_under_its_iterator, X)
+    assert not runs
 
 
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
