@@ -94,9 +94,11 @@ class TableReader(MemoryObjectReader):
     def item(self, xs: Value, at: Value) -> Any:
         """Read ``xs[at]``; a `defaultdict` inserts a missing item."""
         factory = _factory_of(xs)
+        if xs.kind.is_set:
+            raise UnsupportedError("an item of a set")
         if factory is collections.Counter:
             return self.item_or(xs, at, self.const(0))
-        if factory is not None and not xs.kind.is_set:
+        if factory is not None:
             value = self._default_item(factory)
             self.branches(self.has_key(xs, at), lambda: None, lambda: self.set_item(xs, at, value))
         return super().item(xs, at)

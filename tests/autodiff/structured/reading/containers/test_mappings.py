@@ -258,6 +258,22 @@ def test_a_list_that_grows_under_its_iterator_is_traced(runs: list[str]) -> None
     assert not runs
 
 
+def test_a_set_has_no_items_by_key() -> None:
+    def read(x: Any) -> Any:
+        seen = {1, 2}
+        return sum(v * seen[1] for v in x)
+
+    def written(x: Any) -> Any:
+        seen = {1, 2}
+        for i in range(3):
+            seen[i] = x[i]
+        return x[0]
+
+    for f in (read, written):
+        with pytest.raises(TypeError):
+            gradient(f, X)
+
+
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 def test_compiled(f: Callable, traced: Callable) -> None:
     for backend in ("python", "auto"):
