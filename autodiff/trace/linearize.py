@@ -374,6 +374,8 @@ def _traced(
     """Return a pytree with its leaves traced on `tape`."""
 
     def trace(leaf: Any) -> Any:
+        if type(leaf) is float:
+            return wrap(leaf, tape, tape.add(Leaf(FLOAT)))
         return _leaf(leaf, tape, given, at_once) if is_perturbable(leaf) else leaf
 
     made = map_leaves(x, trace, contents=True, copies=containers)

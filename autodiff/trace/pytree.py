@@ -55,6 +55,8 @@ METHODS = "_method_cache"
 
 def is_perturbable(x: Any) -> bool:
     """Whether `x` is a number or array that a derivative can be taken with respect to."""
+    if type(x) is float:
+        return True
     if type(x) is np.ndarray:
         return x.dtype.kind in _INEXACT
     kind = type(bare(x))  # not isinstance, which may run code of the class
@@ -85,8 +87,10 @@ class ClassFacts(NamedTuple):
         Whether all of them are leaves; if not, some may still be leaves.
     has_fields : bool
         Whether they have fields: it is a dataclass, or a class written in Python.
-    is_dataclass : bool
-        Whether it is a dataclass.
+    is_sparse : bool
+        Whether it is a sparse array.
+    names : tuple of str, optional
+        The fields of a dataclass.
     has_slots : bool
         Whether some fields may be in slots.
     remembered : frozenset of str
@@ -95,7 +99,8 @@ class ClassFacts(NamedTuple):
 
     is_leaf: bool
     has_fields: bool
-    is_dataclass: bool
+    is_sparse: bool
+    names: tuple[str, ...] | None
     has_slots: bool
     remembered: frozenset[str]
 
@@ -114,8 +119,10 @@ def facts_of(kind: type) -> ClassFacts:
     is_leaf = is_other or not (issubclass(kind, (tuple, list, dict)) or is_sparse(kind) or fields)
     names = {n for base in kind.__mro__ for n in vars(base) if is_remembered(kind, n)}
     is_dataclass = in_class(kind, "__dataclass_fields__") is not None
+    declared = tuple([f.name for f in dataclasses.fields(kind)]) if is_dataclass else None
     remembered = frozenset({METHODS, *names})
-    facts = ClassFacts(is_leaf, fields, is_dataclass, bool(slots_of(kind)), remembered)
+    has_slots = bool(slots_of(kind))
+    facts = ClassFacts(is_leaf, fields, is_sparse(kind), declared, has_slots, remembered)
     if caches.stays(kind):  # a class made by a function may hold captured values
         _FACTS[kind] = facts
     return facts
@@ -145,26 +152,33 @@ def _is_made_in_c(kind: type) -> bool:
 def parts_of(x: Any) -> list[tuple[Any, Any]] | None:
     """Return ``(key, part)`` for each part of a pytree, or None if `x` is a leaf."""
     kind = type(x)
-    if (_FACTS.get(kind) or facts_of(kind)).is_leaf:
+    if kind in _FLAT:
         return None
-    if is_sparse(kind):
+    if kind is list or kind is tuple:
+        return list(enumerate(tuple(x)))  # a copy: another thread may append meanwhile
+    if kind is dict:
+        return list(x.items())
+    facts = _FACTS.get(kind) or facts_of(kind)
+    if facts.is_leaf:
+        return None
+    if facts.is_sparse:
         return [("data", entries_of(x))]
     if kind in TABLES:
         return TABLES[kind].parts(x)
     if issubclass(kind, (tuple, list)):
         fields = getattr(kind, "_fields", None)
-        held = tuple(x)  # another thread may append meanwhile
+        held = tuple(x)
         return list(zip(fields if fields is not None else range(len(held)), held, strict=True))
     if issubclass(kind, dict):
         return list(x.items())
-    return _fields_of(x)
+    return _fields_of(x, facts)
 
 
 OPAQUE: set[type] = set()
 """Classes of the engine, and of columns of pandas, whose objects hold nothing traced."""
 
 
-def _fields_of(x: Any) -> list[tuple[str, Any]] | None:
+def _fields_of(x: Any, facts: ClassFacts) -> list[tuple[str, Any]] | None:
     """Return the fields of a dataclass or plain object; None for anything else.
 
     Reading them runs no code of the class: see `chainrules_core.tangents.fields`.
@@ -172,9 +186,8 @@ def _fields_of(x: Any) -> list[tuple[str, Any]] | None:
     kind = type(x)
     if kind in OPAQUE:
         return None
-    facts = facts_of(kind)
-    if facts.is_dataclass:
-        return list(declared_values(x, [f.name for f in dataclasses.fields(kind)]).items())
+    if facts.names is not None:
+        return list(declared_values(x, facts.names).items())
     if kind is types.SimpleNamespace:
         return list(vars(x).items())
     if not facts.has_fields:
@@ -225,7 +238,7 @@ def rebuilt(x: Any, parts: list[Any]) -> Any:
             return kind(parts)
         return kind._make(parts) if hasattr(kind, "_make") else tuple.__new__(kind, parts)
     shell = _shell(x)
-    _fill(x, shell, parts)
+    _fill(x, shell, [key for key, _ in parts_of(x) or ()], parts)
     return shell
 
 
@@ -273,16 +286,16 @@ def _shell(x: Any) -> Any:
     return new
 
 
-def _fill(x: Any, shell: Any, parts: list[Any]) -> None:
+def _fill(x: Any, shell: Any, keys: list[Any], parts: list[Any]) -> None:
     kind = type(x)
     if issubclass(kind, list):
         shell[:] = parts
     elif issubclass(kind, dict):
-        for key, part in zip(x, parts, strict=True):
+        for key, part in zip(keys, parts, strict=True):
             shell[key] = part
     else:
         own, slots = dict_of(shell), slots_of(kind)
-        for (name, _), part in zip(parts_of(x) or (), parts, strict=True):
+        for name, part in zip(keys, parts, strict=True):
             # Not by setattr, which may run a property or `__setattr__` of the class.
             if name in own:
                 own[name] = part
@@ -348,33 +361,45 @@ def map_leaves(
         return change(x)
     changed: dict[tuple[int, int], Any] = {}
     order: list[tuple[Any, list]] = []
-    _visit(x, parts, change, changed, order, {})
+    originals: dict[int, list] = {}
+    _visit(x, parts, change, changed, order, originals)
     dirty = _dirty(order, changed, every)
     if contents:
         _add_contents(dirty, order)
     if id(x) not in dirty:
         return x
-    return _assembled(x, {id(o): (o, parts) for o, parts in order}, changed, dirty, {}, copies)
+    containers = {id(o): parts for o, parts in order}
+    return _assembled(x, containers, changed, dirty, {}, copies, originals)
 
 
-def _visit(x: Any, parts: list, change: Callable, changed: dict, order: list, seen: dict) -> None:
+def _visit(
+    x: Any, parts: list, change: Callable, changed: dict, order: list, originals: dict
+) -> None:
     """Change all leaves in order, and list the containers.
 
-    `changed` gets the new leaves by the identity of their container and their place in it.
+    `changed` gets the new leaves by the identity of their container and their place in it. A tuple
+    that occurs again counts as another one: `originals` keeps the parts that its container has.
     """
-    seen[id(x)] = x
+    seen = {id(x): x}
     order.append((x, parts))
     waiting = [(x, parts, enumerate(parts))]  # no recursion: it may be a long linked list
     while waiting:
         holder, parts, rest = waiting[-1]
         for i, (key, part) in rest:
-            inner = parts_of(part)
+            kind = type(part)
+            if kind is tuple and _FLAT.issuperset(map(type, part)):  # a value, like a leaf
+                row = tuple([change(leaf) for leaf in part])
+                if not all(map(operator.is_, row, part)):
+                    changed[id(holder), i] = row
+                continue
+            inner = None if kind in _FLAT else parts_of(part)
             if inner is None:
                 new = change(part)
                 if new is not part:
                     changed[id(holder), i] = new
                 continue
             if id(part) in seen and issubclass(type(part), tuple):
+                originals.setdefault(id(holder), [own for _, own in parts])
                 part = tuple.__new__(type(part), list(part))
                 parts[i] = key, part
             if id(part) not in seen:
@@ -416,26 +441,29 @@ def _add_contents(dirty: set[int], order: list) -> None:
 
 
 def _assembled(
-    x: Any, containers: dict, changed: dict, dirty: set[int], made: dict, copies: list | None
-) -> Any:
+    x: Any, containers: dict, changed: dict, dirty: set[int], made: dict, copies: list | None,
+    originals: dict,
+) -> Any:  # fmt: skip
     """Return the copy of a container with its changed parts."""
-    if id(x) in made:
-        return made[id(x)]
-    shell = None
-    if not (issubclass(type(x), tuple) or is_sparse(type(x)) or type(x) in TABLES):
-        shell = made[id(x)] = _shell(x)
+    key = id(x)
+    if key in made:
+        return made[key]
+    shell, kind, before = None, type(x), containers[key]
+    is_value = issubclass(kind, tuple) or is_sparse(kind)
+    if not (is_value or kind in TABLES):
+        shell = made[key] = _shell(x)
     parts = []
-    for i, (_, part) in enumerate(containers[id(x)][1]):
+    for i, (_, part) in enumerate(before):
         if id(part) in dirty and id(part) in containers:
-            parts.append(_assembled(part, containers, changed, dirty, made, copies))
+            parts.append(_assembled(part, containers, changed, dirty, made, copies, originals))
         else:
-            parts.append(changed.get((id(x), i), part))
+            parts.append(changed.get((key, i), part))
     if shell is None:
-        shell = made[id(x)] = rebuilt(x, parts)
+        shell = made[key] = rebuilt(x, parts)
     else:
-        _fill(x, shell, parts)
-    if copies is not None and not (issubclass(type(x), tuple) or is_sparse(type(x))):
-        copies.append((x, [part for _, part in parts_of(x) or ()], shell, parts))
+        _fill(x, shell, [name for name, _ in before], parts)
+    if copies is not None and not is_value:
+        copies.append((x, originals.get(key) or [part for _, part in before], shell, parts))
     return shell
 
 

@@ -260,7 +260,9 @@ def declared_values(x: Any, names: Iterable[str]) -> dict[str, Any]:
 
     Of code of its class only a descriptor that a dataclass has for a field is run.
     """
-    held = dict_of(x) | slot_values(x)
+    held = dict_of(x)
+    if slots_of(type(x)):
+        held = held | slot_values(x)
     values: dict[str, Any] = {}
     for name in names:
         if name in held:

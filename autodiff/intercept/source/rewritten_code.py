@@ -55,11 +55,11 @@ def rewritten(g: types.FunctionType) -> Callable:
     return g if new is None else find_source.rebuilt(g, new, helpers)
 
 
-_LOOPS = (ast.For, ast.While, ast.ListComp, ast.DictComp, ast.GeneratorExp)
+_LOOPS = (ast.For, ast.While, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)
 
 
 def has_loops(g: types.FunctionType) -> bool:
-    """Whether a function that was rewritten has loops in it, or calls itself."""
+    """Whether a function that was rewritten has loops or recursive functions, or calls itself."""
     known = _rewritten.get(id(g.__code__))
     if known is None and is_inside(g):  # no program calls itself there
         found = definition_of(g)
@@ -84,10 +84,17 @@ def _rewrite(g: types.FunctionType) -> tuple[types.CodeType | None, bool]:
     if found is None:
         return None, False
     has_loop = any(
-        isinstance(part, _LOOPS) or _calls(part, g.__name__) for part in ast.walk(found.node)
+        isinstance(part, _LOOPS) or _calls(part, g.__name__) or _is_recursive(part)
+        for part in ast.walk(found.node)
     )
     node = rewriter.rewritten(found.node, g.__code__, g.__globals__, is_library(g))
     return find_source.compiled_like(found, g.__code__, node, tuple(helpers)), has_loop
+
+
+def _is_recursive(node: ast.AST) -> bool:
+    """Whether it is the definition of a function that calls itself."""
+    parts = ast.walk(node) if isinstance(node, ast.FunctionDef) else ()
+    return any(_calls(part, node.name) for part in parts)  # type: ignore[attr-defined] # it has one
 
 
 def _calls(node: ast.AST, name: str) -> bool:

@@ -27,7 +27,6 @@ WRITES = frozenset({"store", "add", "sub"})
 LIST_WRITES = frozenset({"append", "set", "insert", "drop"})
 """Operations that write into a list or dict."""
 
-
 WITHOUT_VALUES = frozenset({"break", "raise", "enter", "leave"})
 """Operations that neither read nor produce a value."""
 
@@ -206,8 +205,8 @@ class Op:
         ``list`` (a new one), ``append``, ``set``, ``insert``, ``drop`` (remove an item), ``load``
         (a number in it), ``item`` (an array or list in it), ``length`` (or another property of
         lists and objects), ``join`` (all items as an array or number). For dicts: ``dict`` (a new
-        one), ``set``, ``load`` and ``item``. For control flow: ``break``, ``raise``, ``enter`` and
-        ``leave`` (`numpy.errstate`).
+        one), ``set``, ``load`` and ``item``. For random generators: ``draw``. For control flow:
+        ``break``, ``raise``, ``enter`` and ``leave`` (`numpy.errstate`).
     args : list of Value
         The operands. For indexing: the array, then the parts of the index. For a write: the array,
         the value, then the parts of the index.
@@ -352,7 +351,7 @@ class ScalarReplaced:
     origin : object
         An identity that aliases share; None without a name, or if several objects are possible.
     places : frozenset
-        The source positions of its display, or of every display that it may come from.
+        The source positions of its displays; (-1, n) of a parameter, (0, id) of one from outside.
     """
 
     has_name = is_given = False
@@ -362,7 +361,8 @@ class ScalarReplaced:
     @property
     def own_places(self) -> set[tuple[int, int] | None]:
         """The source positions of its display if it has a name; None stands for an unknown one."""
-        return set(self.places or {None}) if self.has_name else set()
+        found: Any = {None} if self.is_given else self.places or {None}
+        return set(found) if self.has_name else set()
 
 
 class Items(ScalarReplaced, tuple):

@@ -76,11 +76,14 @@ class ListInMemoryError(UnsupportedError):
     ----------
     places : set of tuple
         The source positions of the displays that may be read as lists and dicts in memory instead.
+    grow : bool
+        Whether these are dicts that may get more keys.
     """
 
-    def __init__(self, message: str, places: Iterable[tuple[int, int]]) -> None:
+    def __init__(self, message: str, places: Iterable[Any], grow: bool = False) -> None:
         super().__init__(message)
         self.places = set(places)
+        self.grow = grow
 
 
 class MadeInLoopError(UnsupportedError):
@@ -165,6 +168,7 @@ class _Fixed(tuple):
     """Stands in kinds for tuples of unknown length."""
 
 
+_STANDS_FOR: dict[type, type] = {_Bounded: collections.deque, _Table: dict, _Fixed: tuple}
 _LIST = frozenset([list])
 _DEQUES = frozenset([collections.deque, _Bounded])
 _TUPLE = frozenset([_Fixed])
@@ -196,7 +200,7 @@ class Kind(NamedTuple):
         The axes of an array that are expected to have length 1.
     owner : weakref.ref, optional
         For an object in memory, which is a dict of its attributes: its class. For a `defaultdict`:
-        its factory.
+        its factory. For a set: `set`.
     """
 
     classes: frozenset[type]
@@ -241,6 +245,22 @@ class Kind(NamedTuple):
     def is_table(self) -> bool:
         """Whether it is a growing dict; `Memory` knows its items."""
         return self.classes == _TABLE
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it is a set: a growing dict whose keys are its items."""
+        return self.is_table and self.owner is not None and self.owner() is set
+
+    @property
+    def python_classes(self) -> frozenset[type]:
+        """The classes that Python's values have."""
+        classes = [set] if self.is_set else [_STANDS_FOR.get(cls, cls) for cls in self.classes]
+        return frozenset(classes)
+
+    @property
+    def is_mapping(self) -> bool:
+        """Whether it is a dict of the user's in memory, with fixed keys or growing."""
+        return self.is_table or (self.is_dict and self.owner is None)
 
     @property
     def is_text(self) -> bool:

@@ -44,6 +44,24 @@ def has_keys(x: dict, keys: tuple) -> bool:
     return tuple(x) == keys
 
 
+def sorted_keys(keys: list, is_reversed: bool) -> list:
+    """Return keys of dicts in order."""
+    return sorted(keys, reverse=is_reversed)
+
+
+def order_of(keys: list, is_reversed: bool, n: int | None) -> list:
+    """Return the positions of sort keys in their order.
+
+    Of tuples, which are dicts here, the first `n` parts are compared: these must differ.
+    """
+    if n is not None:
+        is_all = not keys or n == len(keys[0])
+        keys = [tuple(key.values())[:n] for key in keys]
+        if not is_all and len(set(keys)) < len(keys):
+            raise ValueError  # the order depends on other parts
+    return sorted(range(len(keys)), key=keys.__getitem__, reverse=is_reversed)
+
+
 def part_of_text(text: str, *bounds: int | None) -> str:
     """Return a slice of a string."""
     return text[slice(*bounds)]

@@ -18,6 +18,8 @@ class Assumptions:
         The places of loops that run at least once, and of those whose first iteration is peeled.
     displayed_in_memory : set of tuple
         The places where lists and dicts are displayed that are in memory.
+    displayed_tables : set of tuple
+        Those of these places where dicts are displayed that may get more keys.
     value_classes, in_memory : set of type
         Classes whose objects nobody changes, and classes whose objects are in memory.
     optional_attributes : dict
@@ -40,6 +42,7 @@ class Assumptions:
     must_iterate: set[tuple[int, int]] = field(default_factory=set)
     peeled: set[tuple[int, int]] = field(default_factory=set)
     displayed_in_memory: set[tuple[int, int]] = field(default_factory=set)
+    displayed_tables: set[tuple[int, int]] = field(default_factory=set)
     value_classes: set[type] = field(default_factory=set)
     in_memory: set[type] = field(default_factory=set)
     optional_attributes: dict[tuple[type, str], Any] = field(default_factory=dict)

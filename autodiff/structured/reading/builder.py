@@ -127,6 +127,10 @@ class ProgramBuilder:
         self.count = 0
         self.block = Block()
         self.body: list = [self.block]
+        self.first_block = self.block
+        self.made_first: dict[tuple[int, int], Value] = {}  # lists and dicts from outside, by place
+        self.constants_outside: dict[int, Any] = {}  # by id: containers from outside, of constants
+        self.given_containers = 0  # lists and dicts among the parameters so far
         self.bound: dict[Slot, Value] = {}  # what the current block has read or bound
         self.kinds: dict[Slot, Kind] = {}  # of what the slots hold here
         self.scope: Any = None
@@ -157,6 +161,7 @@ class ProgramBuilder:
         self.outside_keys: dict[Slot, tuple] = {}
         # Of objects whose class was asked for an attribute; of lists that were named tuples.
         self.class_attribute_reads: list[tuple[Memory, str]] = []
+        self.whole_tuples: dict[int, tuple[tuple, Value]] = {}  # by id of the parts
         self.record_memories: list[tuple[Memory, type]] = []
         # Memory that the operations of a loop must not write into.
         self.forbidden_writes: list[tuple[Memory, list[Op], bool, frozenset[str]]] = []
@@ -273,7 +278,8 @@ class ProgramBuilder:
             return MadeInLoopError(value.cls)
         places = places_of(value) | places_of(was)
         if places and _is_list(value) and _is_list(was):
-            return ListInMemoryError("a variable that holds one of several lists", places)
+            grow = any(type(x) in (Value, Slot) and x.kind.is_table for x in (value, was))
+            return ListInMemoryError("a variable that holds one of several lists", places, grow)
         error = MixedKindsError()
         if Maybe in (type(was), type(value)):
             part = value.value if type(value) is Maybe else scope.slots[was.value]
@@ -496,15 +502,19 @@ class ProgramBuilder:
         slot = self.carried.get(value)
         if slot is None:
             slot = self.carried[value] = Slot(self.fresh("carried"))
-            self.program.slots.append(slot)
-            self.definite_kinds[slot] = value.kind
+            self._carry(value, slot)
             slot.writes = 2
-            slot.holds(value.kind)
-            block.writes[slot] = value
-            slot.memory = value.memory
-            if value in self.elements:
-                self.element_slots.add(slot)
         return self.read_slot(slot)
+
+    def _carry(self, value: Value, slot: Slot) -> None:
+        """Bind a new variable to a value at the end of its block."""
+        self.program.slots.append(slot)
+        self.definite_kinds[slot] = value.kind
+        slot.holds(value.kind)
+        value.block.writes[slot] = value  # type: ignore[union-attr] # it is no constant
+        slot.memory = value.memory
+        if value in self.elements:
+            self.element_slots.add(slot)
 
     def const(self, x: Any) -> Value:
         """Return a constant as a value."""
@@ -623,6 +633,20 @@ class ProgramBuilder:
         if type(x) is Items:
             raise ListInMemoryError("a list as a value", x.places)
         return self.pack(x)
+
+    def at_start(self, place: tuple[int, int], make: Callable[[], Value]) -> Value:
+        """Return the value of a place, made of constants, once, in the first block."""
+        made = self.made_first.get(place)
+        if made is None:
+            outer = self.block, self.bound
+            if self.block is not self.first_block:
+                self.block, self.bound = self.first_block, {}
+            made = self.made_first[place] = make()
+            self.block, self.bound = outer
+            slot = self.carried[made] = Slot(self.fresh("outside"))
+            self._carry(made, slot)
+            slot.writes = 1
+        return made
 
     # -- blocks ------------------------------------------------------------------------------------
 

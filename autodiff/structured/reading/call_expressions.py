@@ -27,7 +27,14 @@ from autodiff.structured.form.function_ir import (
     Value,
     known,
 )
-from autodiff.structured.form.kinds import DICT, UNKNOWN, Kind, UnsupportedError, kind_of_result
+from autodiff.structured.form.kinds import (
+    DICT,
+    LIST,
+    UNKNOWN,
+    Kind,
+    UnsupportedError,
+    kind_of_result,
+)
 from autodiff.structured.form.known_functions import (
     PURE,
     RESHAPES,
@@ -49,7 +56,13 @@ from autodiff.structured.reading.libraries.decompositions import (
     has_library_rule,
 )
 from autodiff.structured.reading.libraries.numpy_decompositions import ufunc_outer
-from autodiff.structured.reading.libraries.python_decompositions import BISECTIONS
+from autodiff.structured.reading.libraries.python_decompositions import BISECTIONS, HEAPS
+from autodiff.structured.reading.libraries.random_numbers import (
+    MAKERS,
+    draw,
+    is_generator,
+    new_generator,
+)
 from autodiff.structured.reading.libraries.ufunc_methods import (
     LEFT_FOLDS,
     are_float64_numbers,
@@ -80,6 +93,10 @@ class CallReader(SequenceReader):
     any_or_all: Callable[[Callable, ast.expr], Value]
     sum_of_items: Callable[[ast.ListComp], Any]
     ordered: Callable[[Any, dict[str, Any]], Any]
+    dict_of_pairs: Callable[[Any], Any]
+    set_of: Callable[[Any], Value]
+    new_iterator: Callable[[Any], Any]
+    first_of: Callable[[ast.Call], Any]
     reduction: Callable[[list[ast.expr]], Any]
 
     def on_call(self, node: ast.Call) -> Any:
@@ -120,6 +137,8 @@ class CallReader(SequenceReader):
             return self.range_of(node.args)
         if f is iter and node in self.iterators and len(node.args) == 1:
             return self.expression(node.args[0])
+        if f is iter and len(node.args) == 1 and not node.keywords:
+            return self.new_iterator(self.expression(node.args[0]))
         if f in _CONSUMERS:
             node = self._with_lists(f, node)
             if f is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.ListComp):
@@ -133,6 +152,8 @@ class CallReader(SequenceReader):
             return self.extremum(f, node)
         if (f is any or f is all) and len(node.args) == 1 and not node.keywords:
             return self.any_or_all(f, node.args[0])
+        if f is next and node.args and not node.keywords:
+            return self.first_of(node)
         if f is functools.reduce and not node.keywords:
             return self.reduction(node.args)
         if f is UNKNOWN or not callable(f):
@@ -206,7 +227,7 @@ class CallReader(SequenceReader):
             return self._append_to_columns(owner, self.expression(node.args[0]))
         if type(owner) is Value and owner.kind.is_object:
             return self._call_object(self.attribute_in_memory(owner, name), node)
-        if type(owner) is Value and owner.kind.is_table:
+        if type(owner) is Value and owner.kind.is_mapping and name != "copy":
             return self.of_table_method(owner, node)
         if type(owner) is Value and owner.kind.is_list:
             return self.of_list_method(owner, node)
@@ -218,6 +239,10 @@ class CallReader(SequenceReader):
             return self._call_object(self.attribute_of_class(known(owner), name), node)
         if type(owner) is Value and type(known(owner)) is str and hasattr(str, name):
             return self.of_known_text(owner, getattr(str, name), node)
+        if is_generator(owner):
+            args = list(map(self.pack, self._displayed(node.args)))
+            options = {key: self.pack(x) for key, x in self._named(node).items()}
+            return draw(self, owner, name, args, options)
         is_ufunc = type(owner) is Value and isinstance(known(owner), np.ufunc)
         return self._call_ufunc_method(owner, node) if is_ufunc else NotImplemented
 
@@ -403,11 +428,19 @@ class CallReader(SequenceReader):
             return self._partial(args, options)
         if f is dict and len(args) < 2:
             items = self.named_items(args[0]) if args else Named()
+            if items is None and not options and _is_iterable(args[0]):
+                return self.dict_of_pairs(args[0])
             return NotImplemented if items is None else Named(items | options)
         if f is collections.defaultdict and not options:
             return self.new_defaultdict(args)
+        if f is collections.Counter and not args and not options:
+            return self.new_counter()
         if f is collections.deque:
             return self.new_deque(args, options)
+        if f in MAKERS and not options:
+            return new_generator(self, f, list(map(self.pack, args)))
+        if f is set and len(args) < 2 and not options:
+            return self.set_of(args[0]) if args else self.new_set([])
         if f is sorted and len(args) == 1 and _is_iterable(args[0]):
             return self.ordered(args[0], options)
         if f is dataclasses.replace and len(args) == 1 and is_object(args[0]):
@@ -442,6 +475,8 @@ class CallReader(SequenceReader):
             return self._copied(f, args[0])
         if f in BISECTIONS and len(args) == 2:
             return self.inline(BISECTIONS[f], args, {})
+        if f in HEAPS and args and self.as_value(args[0]).kind == LIST:
+            return self.inline(HEAPS[f], args, {})
         return NotImplemented
 
     def _is_instance(self, x: Any, classes: Any) -> Value:
@@ -459,7 +494,7 @@ class CallReader(SequenceReader):
         elif x.kind.is_known:
             answers = {isinstance(x.kind.value, asked)}
         else:
-            answers = {issubclass(c, asked) for c in x.kind.classes}
+            answers = {issubclass(c, asked) for c in x.kind.python_classes}
         if len(answers) == 1:
             return self.const(answers.pop())
         op = Op("length", [x, self.const(asked)], f=isinstance)
@@ -527,7 +562,7 @@ def _must_unpack(kind: Kind) -> bool:
 def _classes_of(x: Any) -> frozenset[type]:
     """Return the possible classes of a number, array, list, tuple or dict; none for others."""
     if type(x) is Value:
-        return frozenset() if x.kind.is_object or x.kind.is_known else x.kind.classes
+        return frozenset() if x.kind.is_object or x.kind.is_known else x.kind.python_classes
     classes: dict[type, type] = {tuple: tuple, Items: list, Named: dict}
     cls = classes.get(type(x))
     return frozenset() if cls is None else frozenset([cls])
@@ -536,7 +571,7 @@ def _classes_of(x: Any) -> frozenset[type]:
 def _is_iterable(x: Any) -> bool:
     """Whether this is a list, deque, tuple, range, array or dict, which a list can be made of."""
     if type(x) is Value:
-        return x.kind.is_list or x.kind.is_table or _has_rows(x)
+        return x.kind.is_list or x.kind.is_mapping or _has_rows(x)
     return type(x) is HeldRange or is_sequence(x)
 
 

@@ -21,6 +21,8 @@ _POSITIVE: dict[type, type[ast.cmpop]] = {
     ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In,
 }  # fmt: skip
 
+_ORDERS = frozenset({ast.Lt, ast.LtE, ast.Gt, ast.GtE})
+
 
 class ComparisonReader(CallReader):
     """Layer of the reader: comparisons."""
@@ -83,6 +85,8 @@ class ComparisonReader(CallReader):
             return self._same_member(a, b)
         if op is ast.Eq and type(a) is type(b) in (tuple, Items):
             return self._are_equal(a, b)
+        if op in _ORDERS and type(a) is type(b) in (tuple, Items):
+            return self._in_order(op, a, b)
         if op is ast.Is:
             if all(type(v) is Value and isinstance(known(v), type) for v in (a, b)):
                 return self.const(known(a) is known(b))
@@ -93,6 +97,31 @@ class ComparisonReader(CallReader):
             is_decided = any(nones) and all(map(_is_none_known, (a, b)))
             return self.const(all(nones)) if is_decided else None
         return self._membership(a, b) if op is ast.In else None
+
+    def _in_order(self, op: type[ast.cmpop], a: tuple, b: tuple) -> Value:
+        """Read ``a < b`` of tuples or lists: the first parts that differ decide."""
+        if not a or not b:
+            return self.const(COMPARISONS[op].function(len(a), len(b)))
+        x, y = a[0], b[0]
+        if x is y:
+            return self._in_order(op, a[1:], b[1:])
+
+        def after_smaller() -> Value:
+            return self.choose(
+                self._compare(ast.Gt(), x, y),
+                lambda: self.const(op in (ast.Gt, ast.GtE)),
+                after_neither,
+            )
+
+        def after_neither() -> Value:
+            self.exit_unless(self._compare(ast.Eq(), x, y))  # one is NaN
+            return self._in_order(op, a[1:], b[1:])
+
+        return self.choose(
+            self._compare(ast.Lt(), x, y),
+            lambda: self.const(op in (ast.Lt, ast.LtE)),
+            after_smaller,
+        )
 
     def _membership(self, a: Any, b: Any) -> Value | None:
         """Read ``a in b``; None for other containers than those below."""
@@ -111,7 +140,7 @@ class ComparisonReader(CallReader):
             return self.read_call(bool, [self.read_call(np.any, [equal], {})], {})
         if b.kind.is_list and _is_integer_or_string(a):
             return self.inline(list_contains, [b, a], {})
-        if b.kind.is_table:
+        if b.kind.is_mapping:
             return self.has_key(b, self.pack(a))
         if _holds_integers_or_strings(known(b)):
             return self._is_among(a, tuple(map(self.const, known(b))))

@@ -13,6 +13,7 @@ import numpy as np
 from autodiff.python_operators import BINARY, UNARY
 from autodiff.structured.form.function_ir import (
     Columns,
+    InstanceValue,
     Items,
     Named,
     Op,
@@ -35,11 +36,11 @@ from autodiff.structured.form.known_functions import (
     letter_of_text,
     part_of_text,
 )
-from autodiff.structured.reading.builder import is_constant, is_plain
+from autodiff.structured.reading.builder import is_constant
 from autodiff.structured.reading.comparison_operators import ComparisonReader
 from autodiff.structured.reading.containers.classes import is_class, is_object
-from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.sequences import is_sequence
+from autodiff.structured.reading.rewriting import has_no_calls
 from autodiff.structured.reading.scopes import OWNERS, ArgumentRows
 
 _WIDE = frozenset(map(np.dtype, (np.float64, np.complex128, np.int64)))
@@ -92,8 +93,7 @@ class ExpressionReader(ComparisonReader):
             if not right.kind.is_integral:
                 raise UnsupportedError("a list times something other than an integer")
             times = known(right)
-            are_alike = all(isinstance(x, tuple) and is_plain(x) for x in left)
-            if type(times) is int and times > 0 and are_alike:
+            if type(times) is int and times > 0 and all(map(_is_immutable, left)):
                 return Items(tuple(left) * times)
             return self.new_list(list(map(self.pack, left)), right)
         return self.binary(f, left, right)
@@ -168,7 +168,7 @@ class ExpressionReader(ComparisonReader):
             return self.const(bool(x))
         if type(x) is ArgumentRows:
             return self._length_of(x)
-        is_one = type(x) is Value and (x.kind.is_list or x.kind.is_table)
+        is_one = type(x) is Value and (x.kind.is_list or x.kind.is_mapping)
         return self.length(x) if is_one else x
 
     def truth(self, node: ast.expr) -> Value:
@@ -252,10 +252,12 @@ class ExpressionReader(ComparisonReader):
         if is_object(base):
             return self.call_special_method("__getitem__", base, self.expression(index))
         if type(base) is Named:
-            key = known(self.value(index))
-            if not is_key(key) or key not in base:
-                raise UnsupportedError("a key that is not known")
-            return base[key]
+            at = self.value(index)
+            if not at.kind.is_known:
+                return self.item(self.keyed_in_memory(base), at)
+            if known(at) not in base:
+                raise UnsupportedError("a key that the dict does not have")
+            return base[known(at)]
         if type(base) is ArgumentRows:
             return self.item_of_rows(base, self.value(index))
         if type(base) is Columns:
@@ -284,7 +286,7 @@ class ExpressionReader(ComparisonReader):
 
     def flattened(self, node: ast.expr) -> Any:
         """Read what is indexed or iterated over: there ``a.flat`` is like ``a.ravel()``."""
-        if isinstance(node, ast.Attribute) and node.attr == "flat" and _has_no_calls(node.value):
+        if isinstance(node, ast.Attribute) and node.attr == "flat" and has_no_calls(node.value):
             owner = self.expression(node.value)
             if type(owner) is Value and owner.kind.is_array:
                 return self.reshaped(owner, self.pack((self.const(-1),)), 1)
@@ -421,10 +423,16 @@ def _has_none(node: ast.IfExp) -> bool:
     return any(isinstance(x, ast.Constant) and x.value is None for x in (node.body, node.orelse))
 
 
-def _has_no_calls(node: ast.expr) -> bool:
-    """Whether an expression has no calls, so that it may be read twice."""
-    parts = ast.walk(node)
-    return all(isinstance(part, _WITHOUT_CALLS) for part in parts)
+def _is_immutable(x: Any) -> bool:
+    """Whether this is a text, or a tuple without lists, dicts and arrays."""
+    if type(x) is Items or isinstance(x, InstanceValue) or not isinstance(x, tuple):
+        return type(x) is Value and type(known(x)) is str
+    return all(_is_immutable(p) if isinstance(p, tuple) else _is_immutable_value(p) for p in x)
 
 
-_WITHOUT_CALLS = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.expr_context)
+def _is_immutable_value(x: Any) -> bool:
+    return type(x) is Value and not x.kind.has_memory
+
+
+def _is_known_text_or_none(x: Value) -> bool:
+    return known(x) is None or type(known(x)) is str

@@ -143,6 +143,7 @@ def _learn(assumed: Assumptions, error: UnsupportedError, may_leave: bool) -> bo
             assumed.must_iterate.add(error.loop)  # type: ignore[arg-type] # not None
         case ListInMemoryError() if not error.places <= assumed.displayed_in_memory:
             assumed.displayed_in_memory |= error.places
+            assumed.displayed_tables |= error.places if error.grow else set()
         case ItemsChangeError() if not assumed.copies_slices:
             assumed.copies_slices = True
         case MadeInLoopError():

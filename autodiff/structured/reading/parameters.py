@@ -16,7 +16,15 @@ from autodiff.structured.argument_forms import (
     Rows,
     default_name,
 )
-from autodiff.structured.form.function_ir import Memory, Named, Slot, formed, lists_of, parts_of
+from autodiff.structured.form.function_ir import (
+    Items,
+    Memory,
+    Named,
+    Slot,
+    formed,
+    lists_of,
+    parts_of,
+)
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
 from autodiff.structured.form.plain_classes import is_plain_class
 from autodiff.structured.reading.scopes import (
@@ -72,12 +80,7 @@ class ParameterReader(StatementReader):
             self.scope.functions[name] = ArgumentRows(self.scope, columns, form.depth)
             return
         if form is not None:
-            names = [f"{name}.{i}" for i in range(len(form))]
-            own = self.scope.forms[name] = formed(form, names)
-            if type(own) is not tuple:
-                own.has_name = own.is_given = True
-            for place, part in zip(names, parts_of(form), strict=True):
-                self.parameter(place, part, leaves, known_args)
+            self._container(name, form, leaves, known_args)
             return
         i, kind = next(leaves)
         if i in known_args and is_plain_class(type(known_args[i])):
@@ -90,6 +93,22 @@ class ParameterReader(StatementReader):
         if i in self.given_lists:
             slot.memory = self.given_lists[i].memory()
             self.lists += lists_of(slot.memory)
+
+    def _container(self, name: str, form: Any, leaves: Iterator, known_args: dict) -> None:
+        """Bind a parameter that is a tuple, list or dict: in memory if its place requires that."""
+        names = [f"{name}.{i}" for i in range(len(form))]
+        own = self.scope.forms[name] = formed(form, names)
+        if type(own) is not tuple:
+            own.has_name = own.is_given = True
+        for part_name, part in zip(names, parts_of(form), strict=True):
+            self.parameter(part_name, part, leaves, known_args)
+        if type(form) not in (Items, Named):
+            return
+        self.given_containers += 1
+        place = -1, self.given_containers
+        own.places = frozenset([place])
+        if place in self.displayed_in_memory:
+            self.bind(name, self.in_memory_at(self.read_in(self.scope, name), place))
 
     def _bind_known(self, name: str, x: Any) -> None:
         """Bind a parameter to a value that the program is specialized for."""

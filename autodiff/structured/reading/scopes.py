@@ -151,6 +151,17 @@ class ArgumentRows(Static):
 
 
 @dataclass(frozen=True, eq=False)
+class LocalIterator(Static):
+    """An iterator over a list: variables of a scope hold the list, its length, and the position."""
+
+    noun = "an iterator"
+    scope: Scope
+    items: str
+    length: str
+    place: str
+
+
+@dataclass(frozen=True, eq=False)
 class OutsideObject(Static):
     """An object from outside."""
 
@@ -238,7 +249,7 @@ class ContentLookup(dict):
     places : tuple
         Its keys or indices.
     constants : list, optional
-        The items of a list that holds constants alone: the entry None compares these, too.
+        The items of a list or dict of constants alone: the entry None compares these, too.
     """
 
     def __init__(self, owner: Any, constants: list | None) -> None:
@@ -251,11 +262,11 @@ class ContentLookup(dict):
 
     def get(self, name: Any, default: Any = None) -> Any:
         """Return the present item, or what None stands for."""
-        if name is None and self.constants is not None:
-            is_as_long = len(self.owner) == len(self.constants)
-            return is_as_long and all(map(operator.is_, self.owner, self.constants))
         if name is None:
-            return self._places_now() == self.places
+            if self._places_now() != self.places:
+                return False
+            now = self.owner.values() if type(self.owner) is dict else self.owner
+            return self.constants is None or all(map(operator.is_, now, self.constants))
         return self.owner.get(name, default) if type(self.owner) is dict else self.owner[name]
 
 

@@ -31,11 +31,9 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import (
-    as_list_comprehension,
     is_unaliased_dict,
     mutated_names,
     mutates_dicts,
-    written,
 )
 from autodiff.structured.reading.containers.sequences import (
     appended_tuple_length,
@@ -44,6 +42,7 @@ from autodiff.structured.reading.containers.sequences import (
 from autodiff.structured.reading.containers.tables import may_change_keys
 from autodiff.structured.reading.expressions import PARTS
 from autodiff.structured.reading.jumps import jumps
+from autodiff.structured.reading.rewriting import as_list_comprehension, written
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
 from autodiff.structured.reading.writes import WriteReader
 

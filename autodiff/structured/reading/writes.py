@@ -74,6 +74,8 @@ class WriteReader(ComprehensionReader):
     def _base_of(self, node: ast.Subscript) -> Any:
         """Read the container of an item that is written."""
         base = self.expression(node.value)
+        if type(base) is Value and base.kind.is_set:
+            raise UnsupportedError("an item of a set")
         return base if is_object(base) else self.as_value(base)
 
     def _change_part(self, f: Callable, target: ast.expr, value: ast.expr) -> None:

@@ -33,7 +33,7 @@ from autodiff.trace.checks.conversions import OF_SHAPE
 from chainrules_core import AbstractZero
 from chainrules_core.rule import Rule
 
-WITHOUT_SWEEP = frozenset({"read", "view", "form", "tuple", "const", "item", "length"})
+WITHOUT_SWEEP = frozenset({"read", "view", "form", "tuple", "const", "item", "length", "draw"})
 """Operations without a sweep of their own.
 
 Their results have no derivative, or share the cotangent or shadow of their argument.

@@ -56,6 +56,8 @@ class CheckpointedLoop:
             for op in ops
             if op.code in WRITES
         }
+        if any(op.code == "draw" for op in ops):
+            raise UnsupportedError("random numbers in a checkpointed loop")
         self.end = max([emitter.order.places[op][0] for op in ops], default=-1)
         values = [v for op in ops for v in (*op.args, *op.options.values())]
         self.reads = {v.memory.root() for v in values if v.memory is not None}

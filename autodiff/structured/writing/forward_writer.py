@@ -40,7 +40,7 @@ from autodiff.structured.writing.source_writer import (
 )
 from autodiff.trace.checks.conversions import EXACT
 
-_WITH_NEW_SHADOW = ("call", "part", "load", "list", "dict", "item", "join")
+_WITH_NEW_SHADOW = ("call", "part", "load", "list", "dict", "item", "join", "draw")
 """Operations whose results get shadows of their own."""
 
 
@@ -318,7 +318,8 @@ class ForwardWriter(SourceWriter):
             base = self.shadow_forward(op.args[0])
             return self.view_of_shadow(op, base, self.text)
         if op.code == "dict" and op.out.kind.is_table:  # type: ignore[union-attr] # it makes one
-            return "zeros_by_key(float)"
+            shadows = self.dict_of(op, list(map(self.shadow_of_item, op.args)))
+            return f"zeros_by_key(float, {shadows})" if op.args else "zeros_by_key(float)"
         if op.code == "dict":
             return self.dict_of(op, list(map(self.shadow_of_item, op.args)))
         if op.code != "list":
@@ -349,7 +350,7 @@ class ForwardWriter(SourceWriter):
         """Whether to write an operation where its result is read: once, with no write between."""
         value = op.out
         assert value is not None
-        if value.uses != 1 or value in used_later:
+        if value.uses != 1 or value in used_later or op.code == "draw":
             return False
         if {value.name, value.name + "_b", value.name + "_shape"} & pushed:
             return False

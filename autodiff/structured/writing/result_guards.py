@@ -14,7 +14,7 @@ from autodiff.structured.writing.rules.known_adjoints import is_display
 
 def needs_guard(op: Op) -> bool:
     """Whether the kind of a result could depend on values or shapes."""
-    if op.code == "join" or op.data is CALLED:
+    if op.code in ("join", "draw") or op.data is CALLED:
         return True
     if op.code == "part":  # of the tuple that a call returns, or of a shape
         return op.args[0].op.code == "call" and needs_guard(op.args[0].op)

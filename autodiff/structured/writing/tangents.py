@@ -34,7 +34,7 @@ from autodiff.structured.writing.result_guards import needs_guard
 from autodiff.structured.writing.source_writer import CodeLines, new_bindings
 from autodiff.structured.writing.tangent_calls import CallTangents
 
-_READS = frozenset({"const", "read", "form", "tuple", "part", "length"})
+_READS = frozenset({"const", "read", "form", "tuple", "part", "length", "draw"})
 _PARTS = frozenset({"view", "load", "item", "join"})
 _DISPLAYS = frozenset({"list", "dict"})
 

@@ -21,15 +21,18 @@ from autodiff.structured.form.kinds import (
     DICT,
     FIXED,
     LIST,
+    TABLE,
     UNKNOWN,
     EmptyListError,
     Kind,
     ListInMemoryError,
+    MixedKindsError,
     UnsupportedError,
     kind_of,
     samples,
 )
 from autodiff.structured.reading.containers.objects import ObjectReader
+from autodiff.structured.reading.libraries.python_decompositions import HEAPS
 
 _INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
 _ARRAY = (np.array, np.asarray)
@@ -80,30 +83,40 @@ class ListReader(ObjectReader):
 
         If the dict has a name, the new one is a copy: it may be read, but not mutated.
         """
-        parts = list(map(self._as_item, items.values()))
         kind = DICT if cls is None else DICT._replace(owner=weakref.ref(cls))
+        return self._displayed_dict(items, kind)
+
+    def _displayed_dict(self, items: Named, kind: Kind) -> Value:
+        parts = list(map(self._as_item, items.values()))
         made = self.new_container(Op("dict", parts, data=tuple(items)), kind)
         memory = memory_of(made)
         memory.copies |= items.own_places
         for key, x in zip(items, parts, strict=True):
-            memory.fields[key] = Memory()
+            if kind.is_dict:
+                memory.fields[key] = Memory()
             self._join_item(made, x, self.const(key))
         return made
+
+    def in_memory_at(self, x: Named | Items, place: tuple[int, int]) -> Value:
+        """Create the list or dict of a place in memory; a named one is copied."""
+        if isinstance(x, Items):
+            return self.list_in_memory(x)
+        grows = place in self.assumed.displayed_tables
+        return self._displayed_dict(x, TABLE if grows else DICT)
 
     def list_in_memory(self, items: Items) -> Value:
         """Create a list in memory from known items.
 
         If the list has a name, the new one is a copy: it may be read, but not mutated.
         """
-        parts = list(map(self._as_item, items))
-        made = self.new_list(parts)
+        made = self.new_list(list(map(self._as_item, items)))
         memory_of(made).copies |= items.own_places
         return made
 
     def _as_item(self, x: Any) -> Value:
         """Convert a value to an item of a list; a tuple becomes an immutable list."""
-        if type(x) is Named:
-            return self.dict_in_memory(x)
+        if type(x) is Named:  # an empty one gets its keys later
+            return self.dict_in_memory(x) if x else self._displayed_dict(x, TABLE)
         if isinstance(x, tuple) and type(x) is not Items:
             return self.fixed(self.list_in_memory(Items(x)))
         return self.list_in_memory(x) if type(x) is Items else self.pack(x)
@@ -119,17 +132,17 @@ class ListReader(ObjectReader):
             return made
         place = node.lineno, node.col_offset
         if place in self.displayed_in_memory:
-            return (
-                self.dict_in_memory(made) if isinstance(made, Named) else self.list_in_memory(made)
-            )
+            return self.in_memory_at(made, place)
         made.places = frozenset([place])
         return made
 
     def _join_item(self, xs: Value, x: Value, at: Value | None = None) -> None:
         """Join the kind and memory of an item with those of the other items."""
-        is_constant = (x.kind.is_text or x.kind.is_member) and xs.kind.is_object
+        is_constant = x.kind.is_text or x.kind.is_member
         if not (x.kind.is_scalar or x.kind.has_memory or is_constant):
-            raise UnsupportedError("a list of items other than numbers, arrays, lists and dicts")
+            raise UnsupportedError(
+                "a list of items other than numbers, texts, arrays, lists, dicts"
+            )
         if x.memory is not None and x.memory.root() is memory_of(xs):
             raise UnsupportedError("a list that contains itself")
         self._item_memory(xs, at).takes(x.kind, x.memory)
@@ -142,6 +155,8 @@ class ListReader(ObjectReader):
                 raise UnsupportedError("an index of a list that is not an integer")
             return memory
         key = UNKNOWN if at is None else known(at)
+        if at is not None and key is UNKNOWN and xs.kind.is_mapping:
+            return _any_field(memory)
         if not is_key(key) or key not in memory.fields:
             raise UnsupportedError("a key that the dict may not have")
         return memory.fields[key].root()
@@ -320,6 +335,7 @@ VIEWS = frozenset({"keys", "values", "items"})
 """Methods of dicts that return views."""
 CHANGES = frozenset({"append", "insert", "pop", "extend", "clear"})
 """Methods that mutate a list."""
+_CHANGING = frozenset({f.__name__ for f in HEAPS})
 
 
 def is_unaliased_dict(name: str, function: ast.AST) -> bool:
@@ -351,8 +367,22 @@ def is_unaliased_dict(name: str, function: ast.AST) -> bool:
 
 
 def is_key(x: Any) -> bool:
-    """Whether this may be the key of a dict."""
-    return type(x) in (str, int)
+    """Whether this may be the key of a dict: an integer, a text, or a tuple of these."""
+    return type(x) in (str, int) or (type(x) is tuple and all(map(is_key, x)))
+
+
+def _any_field(memory: Memory) -> Memory:
+    """Return the memory of the values of a dict with known keys, under a key that is not known.
+
+    From then on all values of the dict are of one kind and in one alias class.
+    """
+    first, *others = memory.fields.values()
+    try:
+        for field in others:
+            first.root().share(field)
+    except MixedKindsError:
+        raise UnsupportedError("a key that is not known, of values of several kinds") from None
+    return first.root()
 
 
 def mutated_names(node: ast.FunctionDef | ast.Lambda) -> set[str]:
@@ -365,6 +395,8 @@ def mutated_names(node: ast.FunctionDef | ast.Lambda) -> set[str]:
             owner = part.target
         elif isinstance(part, ast.Attribute) and part.attr in CHANGES:
             owner = part.value
+        elif isinstance(part, ast.Call) and part.args and _last_name(part.func) in _CHANGING:
+            owner = part.args[0]
         else:
             continue
         while isinstance(owner, ast.Subscript):
@@ -372,6 +404,11 @@ def mutated_names(node: ast.FunctionDef | ast.Lambda) -> set[str]:
         if isinstance(owner, ast.Name):
             found.add(owner.id)
     return found
+
+
+def _last_name(node: ast.expr) -> str:
+    """Return the name of a function, without that of its module."""
+    return getattr(node, "attr", getattr(node, "id", ""))
 
 
 def mutates_dicts(node: ast.FunctionDef | ast.Lambda) -> bool:
@@ -385,114 +422,3 @@ def mutates_dicts(node: ast.FunctionDef | ast.Lambda) -> bool:
         and type(part.slice.value) is str
     ]
     return any(not (isinstance(x, ast.Name) and is_unaliased_dict(x.id, node)) for x in stores)
-
-
-def comprehension_loop(
-    node: ast.ListComp | ast.DictComp, name: str, fresh: Callable[[str], str], adds: bool = False
-) -> ast.For:
-    """Rewrite a comprehension to a loop that appends, `adds` or fills a dict, with other names."""
-    renaming = renaming_for(node, fresh)
-    owner = ast.Name(name, ast.Load())
-    made: ast.stmt
-    if isinstance(node, ast.DictComp):
-        place = ast.Subscript(owner, renaming.visit(node.key), ast.Store())
-        made = ast.Assign([place], renaming.visit(node.value))
-    elif adds:
-        added = ast.BinOp(owner, ast.Add(), renaming.visit(node.elt))
-        made = ast.Assign([ast.Name(name, ast.Store())], added)
-    else:
-        target = ast.Attribute(owner, "append", ast.Load())
-        made = ast.Expr(ast.Call(target, [renaming.visit(node.elt)], []))
-    return _loops_of(node, [made], renaming, lambda generator: [])
-
-
-def search_loop(
-    node: ast.GeneratorExp, decides: bool, found: str, fresh: Callable[[str], str], ends: bool
-) -> ast.For:
-    """Rewrite a generator to a loop that searches for the first true, or false, item.
-
-    The loop binds the variable `found` when it has found it, and breaks out of the inner loops; out
-    of the outermost loop, too, if it `ends`.
-    """
-    first = node.generators[0]
-    renaming = renaming_for(node, fresh)
-
-    def test(x: ast.expr) -> ast.expr:
-        return x if decides else ast.UnaryOp(ast.Not(), x)
-
-    name = ast.Name(found, ast.Store())
-    bound = ast.Assign([name], ast.Constant(decides))
-
-    def after(generator: ast.comprehension) -> list[ast.stmt]:
-        if generator is first and not ends:
-            return []
-        return [ast.If(test(ast.Name(found, ast.Load())), [ast.Break()], [])]
-
-    return _loops_of(node, [ast.If(test(renaming.visit(node.elt)), [bound], [])], renaming, after)
-
-
-def _loops_of(
-    node: ast.ListComp | ast.DictComp | ast.GeneratorExp, body: list[ast.stmt],
-    renaming: _Renaming, after: Callable[[ast.comprehension], list[ast.stmt]],
-) -> ast.For:  # fmt: skip
-    """Return the loops and branches of a comprehension; `after` says what ends each loop body."""
-    for generator in reversed(node.generators):
-        if generator.is_async:
-            raise UnsupportedError("async")
-        for test in reversed(generator.ifs):
-            body = [ast.If(renaming.visit(test), body, [])]
-        is_first = generator is node.generators[0]
-        over = generator.iter if is_first else renaming.visit(generator.iter)
-        body = [ast.For(renaming.visit(generator.target), over, [*body, *after(generator)], [])]
-    return ast.fix_missing_locations(ast.copy_location(body[0], node))  # type: ignore[return-value]
-
-
-def as_list_comprehension(node: ast.expr) -> ast.expr:
-    """Rewrite a generator expression to a list comprehension; return other nodes unchanged."""
-    if not isinstance(node, ast.GeneratorExp):
-        return node
-    return ast.copy_location(ast.ListComp(node.elt, node.generators), node)
-
-
-def renaming_for(
-    node: ast.ListComp | ast.GeneratorExp | ast.DictComp, fresh: Callable[[str], str]
-) -> _Renaming:
-    """Return a transformer that renames the variables of a comprehension.
-
-    Nested comprehensions and inner functions may have variables of the same names.
-    """
-    targets = [part for generator in node.generators for part in ast.walk(generator.target)]
-    return _Renaming({t.id: fresh(t.id) for t in targets if isinstance(t, ast.Name)})
-
-
-def written(text: str, **names: str) -> list[ast.stmt]:
-    """Parse statements, and rename the variables in them."""
-    renaming = _Renaming(names)
-    return [ast.fix_missing_locations(renaming.visit(node)) for node in ast.parse(text).body]
-
-
-class _Renaming(ast.NodeTransformer):
-    """Copies a syntax tree, and renames variables in it."""
-
-    def __init__(self, names: dict[str, str]) -> None:
-        self.names = names
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Copy a node."""
-        fields = {
-            name: [self.visit(x) if isinstance(x, ast.AST) else x for x in value]
-            if isinstance(value, list)
-            else self.visit(value)
-            if isinstance(value, ast.AST)
-            else value
-            for name, value in ast.iter_fields(node)
-        }
-        return ast.copy_location(type(node)(**fields), node)
-
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        """Copy a parameter, which may be a renamed variable."""
-        return ast.copy_location(ast.arg(self.names.get(node.arg, node.arg)), node)
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        """Copy a name, perhaps renamed."""
-        return ast.copy_location(ast.Name(self.names.get(node.id, node.id), node.ctx), node)

@@ -79,6 +79,8 @@ class ObjectReader(SpecialMethodReader):
         if is_plain_class(type(found)):
             return self.outside_object(found)
         cls = type(found)
+        if id(found) in self.constants_outside:  # looked at before, so its items have guards
+            return self.constants_outside[id(found)]
         if cls in (list, dict):
             self.outside_lists.append(found)
         if cls in (list, tuple) and len(found) > _MOST_VARIABLES:
@@ -91,21 +93,38 @@ class ObjectReader(SpecialMethodReader):
         record = record_class(cls)
         if len(found) > _MOST_PARTS or not (cls in (list, dict, tuple) or record):
             raise UnsupportedError(f"a value of class {cls.__name__} from outside")
-        is_of_constants = cls is list and all(map(is_constant, found))
-        contents = ContentLookup(found, list(found) if is_of_constants else None)
+        items = list(found.values() if cls is dict else found)
+        is_of_constants = cls in (list, dict) and all(map(is_constant, items))
+        contents = ContentLookup(found, items if is_of_constants else None)
         self.guards.append((contents, None, True))
         parts = {key: self._part_from_outside(contents, key) for key in contents.places}
-        if cls is dict:
-            named = Named(parts)
-            named.is_given = True
-            return named
-        if record is not None:
-            return record(parts.values())
-        if cls is tuple:
-            return tuple(parts.values())
-        items = Items(parts.values())
-        items.has_name = items.is_given = True
-        return items
+        values = tuple(parts.values())
+        made: Any = record(values) if record is not None else values
+        if cls in (list, dict):
+            made = self._given(Named(parts) if cls is dict else Items(values), (0, id(found)))
+        if self._is_of_constants(values):
+            self.constants_outside[id(found)] = made
+        return made
+
+    def _given(self, x: Named | Items, place: tuple[int, int]) -> Any:
+        """Return a list or dict from outside; in memory if its place requires that."""
+        x.has_name = x.is_given = True
+        if place not in self.displayed_in_memory:
+            x.places = frozenset([place])
+            return x
+        if not self._is_of_constants(x):
+            return self.in_memory_at(x, place)
+        return self.at_start(place, lambda: self.in_memory_at(x, place))
+
+    def _is_of_constants(self, x: Any) -> bool:
+        """Whether nested containers hold known values, and lists made at the start, alone."""
+        if isinstance(x, (tuple, Named)):
+            return all(map(self._is_of_constants, parts_of(x)))
+        return type(x) is Value and (x.kind.is_known or x in self.made_first.values())
+
+    def in_memory_at(self, x: Named | Items, place: tuple[int, int]) -> Value:
+        """Create the list or dict of a place in memory; a named one is copied."""
+        raise NotImplementedError
 
     def _part_from_outside(self, contents: ContentLookup, key: Any) -> Any:
         found = contents.get(key)

@@ -167,6 +167,12 @@ class MemoryObjectReader(ListReader):
             if class_of(x) not in self.in_memory:
                 raise InMemoryError(class_of(x))
             raise UnsupportedError("an object that is an argument, in a list or another object")
+        if id(x) in self.whole_tuples:  # read from a list: it goes as a whole into another place
+            return self.whole_tuples[id(x)][1]
+        if type(x) is tuple and tuple in self.in_memory:
+            return self.dict_in_memory(Named(enumerate(x)), tuple)
+        if type(x) is tuple and _are_mixed(x):
+            raise InMemoryError(tuple)
         if isinstance(x, RecordValue):
             cls: Any = x.user_class()
             if cls in self.in_memory:
@@ -180,8 +186,12 @@ class MemoryObjectReader(ListReader):
         return super()._as_item(x)
 
     def item(self, xs: Value, at: Value) -> Any:
-        """Read ``xs[at]``. All fields of a named tuple are read, since it is immutable."""
+        """Read ``xs[at]``. All parts of a tuple are read, since it is immutable."""
         made = super().item(xs, at)
+        if made.kind.is_object and class_of(made) is tuple:
+            parts = tuple([self.item(made, self.const(i)) for i in memory_of(made).fields])
+            self.whole_tuples[id(parts)] = parts, made
+            return parts
         record = record_class(class_of(made)) if made.kind.is_object else None
         if record is None:
             return made
@@ -266,6 +276,15 @@ _DEEPEST = 8  # an object may contain itself
 def _flag(name: str) -> str:
     """Return the name of the flag that says whether an object has an attribute."""
     return f".has {name}"
+
+
+def _are_mixed(x: tuple) -> bool:
+    """Whether the parts of a tuple cannot be the items of one list, or would lose their classes."""
+    kinds = [part.kind for part in x if type(part) is Value]
+    is_integral = {kind.is_integral for kind in kinds}
+    groups = {(kind.is_scalar, kind.is_text, kind.has_memory, kind.is_member) for kind in kinds}
+    others = {type(part) for part in x if type(part) is not Value}
+    return len(groups) + len(others) > 1 or len(is_integral) > 1
 
 
 def _is_none(x: Any) -> bool:

@@ -17,15 +17,18 @@ from autodiff.structured.form.function_ir import (
     Value,
     known,
 )
-from autodiff.structured.form.kinds import DICT, UNKNOWN, Kind, UnsupportedError
-from autodiff.structured.form.known_functions import has_keys, iteration_count
-from autodiff.structured.reading.containers.classes import is_object
-from autodiff.structured.reading.containers.lists import (
-    as_list_comprehension,
-    is_key,
-    memory_of,
+from autodiff.structured.form.kinds import (
+    DICT,
+    UNKNOWN,
+    Kind,
+    ListInMemoryError,
+    UnsupportedError,
 )
+from autodiff.structured.form.known_functions import iteration_count
+from autodiff.structured.reading.containers.classes import is_object
+from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.queues import QueueReader
+from autodiff.structured.reading.rewriting import as_list_comprehension
 from autodiff.structured.reading.scopes import ArgumentRows
 
 _BOOL = Kind(frozenset([bool]))
@@ -87,10 +90,21 @@ class SequenceReader(QueueReader):
             return Named(x)
         if type(x) is not Value or x.kind != DICT:
             return None
-        name, keys = self.hold(x), tuple(memory_of(x).fields)
-        found = self.emit(Op("length", [x, self.const(keys)], f=has_keys), _BOOL)
-        self.exit_unless(found)
+        name, keys = self.hold(x), self.keys_in_order(x)
         return Named({key: self.item(self.read(name), self.const(key)) for key in keys})
+
+    def keyed_in_memory(self, x: Named) -> Value:
+        """Return a dict of known items as one in memory, to read items by keys that are not known.
+
+        A displayed one is in memory from its display on; of an argument this is a copy.
+        """
+        inner = [part for part in x.values() if type(part) is Named]
+        if len(set(map(tuple, inner))) > 1:  # they differ in their keys
+            places = {place for part in inner for place in part.places}
+            raise ListInMemoryError("a key that is not known", places, grow=True)
+        if x.places:
+            raise ListInMemoryError("a key that is not known", x.places)
+        return self.dict_in_memory(x)
 
     def _displayed(self, nodes: list[ast.expr], total: int | None = None) -> list:
         """Read expressions from left to right; the total number of items may be known."""
@@ -159,6 +173,8 @@ class SequenceReader(QueueReader):
         if type(i) is not int:
             if not isinstance(base, tuple) or not at.kind.is_integral:
                 raise UnsupportedError("this index of a tuple")
+            if type(base) is Items and base.places:
+                raise ListInMemoryError("an index of a list that is not known", base.places)
             return self.item(self.list_in_memory(Items(base)), at)
         parts = base if isinstance(base, tuple) else base.kind.parts
         if not -len(parts) <= i < len(parts):
@@ -209,7 +225,7 @@ class SequenceReader(QueueReader):
             return self.const(len(x))
         if type(x) is HeldRange:
             return self.emit_call(iteration_count, [x.start, x.stop, x.step])
-        if x.kind.is_table:
+        if x.kind.is_mapping:
             return self.length(x)
         if x.kind.parts:
             return self.const(len(x.kind.parts))
@@ -228,7 +244,7 @@ class SequenceReader(QueueReader):
             return (Items if f is list else tuple)(xs)
         if f is tuple and xs.kind.is_fixed:
             return xs
-        if f is list and xs.kind.is_table:
+        if f is list and xs.kind.is_mapping:
             return self.list_of_keys(xs)
         made = self.extended(self.new_list([]), xs)
         return self.fixed(made) if f is tuple else made
@@ -238,9 +254,10 @@ class SequenceReader(QueueReader):
         name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
         if name == "get" and 1 <= len(node.args) <= 2 and not node.keywords:
             key, *others = map(self.expression, node.args)
-            if not is_key(known(self.pack(key))):
-                raise UnsupportedError("a key that the dict may not have")
-            return x.get(known(key), others[0] if others else self.const(None))
+            at, otherwise = self.pack(key), others[0] if others else self.const(None)
+            if not at.kind.is_known:
+                return self.item_or(self.keyed_in_memory(x), at, otherwise)
+            return x.get(known(at), otherwise)
         if name == "copy" and not (node.args or node.keywords):
             return self.displayed(node, self.named_items(x))  # type: ignore[arg-type] # it is one
         if node.args or node.keywords or name not in ("keys", "values", "items"):

@@ -7,18 +7,21 @@ are integers, strings, or tuples of these; all values are of one kind.
 from __future__ import annotations
 
 import ast
+import collections
 import operator
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from autodiff.structured.form.function_ir import Memory, Named, Op, Value, known
+from autodiff.structured.form.function_ir import Items, Memory, Named, Op, Value, known
 from autodiff.structured.form.kinds import LIST, TABLE, Kind, UnsupportedError, join
-from autodiff.structured.reading.containers.lists import memory_of
+from autodiff.structured.form.known_functions import has_keys
+from autodiff.structured.reading.containers.lists import is_key, memory_of
 from autodiff.structured.reading.containers.objects_in_memory import MemoryObjectReader
 
 _BOOL = Kind(frozenset([bool]))
-_FACTORIES: dict[type, Any] = {float: 0.0, int: 0, list: None}
+_FACTORIES: dict[type, Any] = {float: 0.0, int: 0, list: None, set: None, collections.Counter: 0}
+_SET = TABLE._replace(owner=weakref.ref(set))
 
 
 class TableReader(MemoryObjectReader):
@@ -40,16 +43,46 @@ class TableReader(MemoryObjectReader):
     def new_defaultdict(self, args: list[Any]) -> Value:
         """Read ``defaultdict(factory)``."""
         factory = known(self.pack(args[0])) if len(args) == 1 else None
-        if factory not in _FACTORIES:
+        if factory not in _FACTORIES or factory is collections.Counter:
             raise UnsupportedError("a defaultdict with this factory")
-        return self.new_table(Named(), factory)
+        return self.new_table(Named(), _Sets if factory is set else factory)
+
+    def new_counter(self) -> Value:
+        """Read ``Counter()``: a dict in which missing numbers are 0."""
+        return self.new_table(Named(), collections.Counter)
+
+    def new_set(self, items: Iterable[Any]) -> Value:
+        """Create a set from known items."""
+        made = self.new_container(Op("dict", [], data=()), _SET)
+        for x in items:
+            self.add_to_set(made, x)
+        return made
+
+    def add_to_set(self, xs: Value, x: Any) -> None:
+        """Read ``xs.add(x)``."""
+        self.set_item(xs, self.pack(x), self.const(True))
+
+    def _of_set(self, xs: Value, node: ast.Call) -> Value:
+        """Read a call of a method of a set."""
+        name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
+        is_one = len(node.args) == 1 and not isinstance(node.args[0], ast.Starred)
+        if name not in ("add", "discard", "remove") or not is_one or node.keywords:
+            raise UnsupportedError(f"method {name} of a set")
+        at = self.pack(self.expression(node.args[0]))
+        if name == "add":
+            self.add_to_set(xs, at)
+        elif name == "remove":
+            self.delete_item(xs, at)
+        else:
+            self.branches(self.has_key(xs, at), lambda: self.delete_item(xs, at), lambda: None)
+        return self.const(None)
 
     def _item_memory(self, xs: Value, at: Value | None) -> Memory:
         if not xs.kind.is_table:
             return super()._item_memory(xs, at)
         memory = memory_of(xs)
         if at is not None:
-            if not _may_be_key(at.kind):
+            if not may_be_key(at.kind):
                 raise UnsupportedError("a key that is not an integer or string")
             key = at.kind.general()
             memory.keys = key if memory.keys is None else join(memory.keys, key)
@@ -57,31 +90,69 @@ class TableReader(MemoryObjectReader):
 
     def item(self, xs: Value, at: Value) -> Any:
         """Read ``xs[at]``; a `defaultdict` inserts a missing item."""
-        factory = xs.kind.owner() if xs.kind.is_table and xs.kind.owner else None
+        factory = _factory_of(xs)
+        if xs.kind.is_set:
+            raise UnsupportedError("an item of a set")
+        if factory is collections.Counter:
+            return self.item_or(xs, at, self.const(0))
         if factory is not None:
-            value = self.new_list([]) if factory is list else self.const(_FACTORIES[factory])
+            value = self._default_item(factory)
             self.branches(self.has_key(xs, at), lambda: None, lambda: self.set_item(xs, at, value))
         return super().item(xs, at)
+
+    def _default_item(self, factory: Any) -> Value:
+        if factory is _Sets:
+            return self.new_set([])
+        return self.new_list([]) if factory is list else self.const(_FACTORIES[factory])
 
     def stored(self, xs: Value, at: Value) -> Any:
         """Read ``xs[at]`` for a key that the table has."""
         return super().item(xs, at)
 
+    def set_item(self, xs: Value, at: Value, x: Any) -> None:
+        """Read ``xs[at] = x``; the program exits if that adds a key to a dict with fixed keys."""
+        if xs.kind.is_mapping and not xs.kind.is_table and not at.kind.is_known:
+            self.exit_unless(self.has_key(xs, at))
+        super().set_item(xs, at, x)
+
     def has_key(self, xs: Value, at: Value) -> Value:
         """Read ``at in xs``."""
-        self._item_memory(xs, at)
+        if xs.kind.is_table:
+            self._item_memory(xs, at)
+        elif not may_be_key(at.kind):
+            raise UnsupportedError("a key that is not an integer or string")
         return self.emit(Op("length", [xs, at], f=operator.contains), _BOOL)
 
     def list_of_keys(self, xs: Value) -> Value:
         """Return a new list of the keys."""
-        made = self.emit(Op("length", [xs], f=list), LIST)
+        if not xs.kind.is_table:
+            return self.list_in_memory(Items(map(self.const, self.keys_in_order(xs))))
+        if xs.kind.is_set:
+            raise UnsupportedError("the items of a set, whose order depends on how Python keeps it")
+        return self.list_of(list, memory_of(xs).keys, xs)
+
+    def list_of(self, f: Callable, items: Kind | None, *args: Value) -> Value:
+        """Return a new list that a function makes, with items of this kind: keys or integers."""
+        made = self.emit(Op("length", list(args), f=f), LIST)
         self.lists.append(made.memory)  # type: ignore[arg-type] # a list has one
-        memory_of(made).items = memory_of(xs).keys
+        memory_of(made).items = items
         return made
 
+    def keys_in_order(self, xs: Value) -> tuple:
+        """Return the keys of a dict with fixed keys; the program exits if their order differs."""
+        keys = tuple(memory_of(xs).fields)
+        self.exit_unless(self.emit(Op("length", [xs, self.const(keys)], f=has_keys), _BOOL))
+        return keys
+
     def of_table_method(self, xs: Value, node: ast.Call) -> Any:
-        """Read a call of a method of a table."""
+        """Read a call of a method of a dict in memory that reads or changes items."""
         name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
+        if xs.kind.is_set:
+            return self._of_set(xs, node)
+        if not xs.kind.is_table and name != "get":  # its keys are fixed
+            raise UnsupportedError(f"method {name} of a dict")
+        if name == "update" and _factory_of(xs) is collections.Counter:
+            raise UnsupportedError("update of a Counter, which adds")
         if name == "update" and not node.args:
             self._update(xs, Named(self._named(node)))
             return self.const(None)
@@ -94,12 +165,17 @@ class TableReader(MemoryObjectReader):
             self._update(xs, self.expression(node.args[0]))
             return self.const(None)
         at, otherwise = self.pack(self.expression(node.args[0])), self.expression(node.args[1])
-        if name == "setdefault":
-            otherwise = self._as_item(otherwise)
-            self.branches(
-                self.has_key(xs, at), lambda: None, lambda: self.set_item(xs, at, otherwise)
-            )
-            return self.stored(xs, at)
+        if name == "get":
+            return self.item_or(xs, at, otherwise)
+        otherwise = self._as_item(otherwise)
+        self.branches(self.has_key(xs, at), lambda: None, lambda: self.set_item(xs, at, otherwise))
+        return self.stored(xs, at)
+
+    def item_or(self, xs: Value, at: Value, otherwise: Any) -> Any:
+        """Read ``xs.get(at, otherwise)``."""
+        is_missing = is_key(known(at)) and known(at) not in memory_of(xs).fields
+        if not xs.kind.is_table and is_missing:
+            return otherwise
         if self._item_memory(xs, at).items is None:  # none so far in this reading of a loop
             return otherwise
         return self.choose(self.has_key(xs, at), lambda: self.stored(xs, at), lambda: otherwise)
@@ -126,13 +202,23 @@ class TableReader(MemoryObjectReader):
             self.set_item(xs, self.const(key), x)
 
 
+class _Sets:
+    """Stands for the factory `set` of a defaultdict: a table whose factory is `set` is a set."""
+
+
 _ARITIES = {"get": (2,), "setdefault": (2,), "pop": (1, 2), "update": (1,)}
 """The methods that are read → how many arguments they may have."""
 
 
-def _may_be_key(kind: Kind) -> bool:
+def _factory_of(xs: Value) -> Any:
+    """Return the factory of a defaultdict, `Counter` or `set`; None for other dicts."""
+    return xs.kind.owner() if xs.kind.is_table and xs.kind.owner else None
+
+
+def may_be_key(kind: Kind) -> bool:
+    """Whether values of this kind may be keys: integers, texts, and tuples of these."""
     if kind.parts:
-        return kind.classes == {tuple} and all(map(_may_be_key, kind.parts))
+        return kind.classes == {tuple} and all(map(may_be_key, kind.parts))
     return kind.is_integral or kind.is_text
 
 

@@ -11,30 +11,32 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.function_ir import Items, Named, Value, known
-from autodiff.structured.form.kinds import UnsupportedError, kind_of, samples
-from autodiff.structured.reading.containers.lists import (
-    as_list_comprehension,
-    comprehension_loop,
-    is_key,
-    renaming_for,
-    search_loop,
-    written,
-)
+from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of, samples
+from autodiff.structured.form.known_functions import order_of, sorted_keys
+from autodiff.structured.reading.containers.lists import is_key, memory_of
 from autodiff.structured.reading.containers.sequences import is_sequence
+from autodiff.structured.reading.containers.tables import may_be_key
 from autodiff.structured.reading.iteration.iteration_space import IterationSpace
-from autodiff.structured.reading.iteration.loops import (
-    MOST_UNROLLED,
-    LoopReader,
-    place_of,
-)
+from autodiff.structured.reading.iteration.iterators import MOST_UNROLLED
+from autodiff.structured.reading.iteration.loops import LoopReader, place_of
 from autodiff.structured.reading.libraries.python_decompositions import (
     assign_items,
+    items_at,
     reverse_sort_by_keys,
     sort_by_keys,
     sort_keys,
 )
+from autodiff.structured.reading.rewriting import (
+    as_list_comprehension,
+    comprehension_loop,
+    renaming_for,
+    search_loop,
+    written,
+)
+from autodiff.structured.reading.scopes import LocalIterator
 
 _REAL = frozenset([float, np.float64, np.float32])
+_INT = Kind(frozenset([int]))
 _INTEGERS = frozenset([int, bool, np.int64, np.bool_])
 
 
@@ -70,8 +72,6 @@ class ComprehensionReader(LoopReader):
             target, elt = ast.Name(item, ast.Store()), ast.Name(item, ast.Load())
             generators = [ast.comprehension(target, items, [], 0)]
         node = ast.copy_location(ast.GeneratorExp(elt, generators), items)
-        if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
-            raise UnsupportedError("a generator expression with :=")
         over = self.iterated(generators[0].iter)
         found = self.hidden("found")
         self.bind(found, self.const(f is all))
@@ -130,13 +130,45 @@ class ComprehensionReader(LoopReader):
             found = ast.ListComp(ast.Name(item, ast.Load()), [kept])
             return ast.fix_missing_locations(ast.copy_location(found, node))
         is_call = isinstance(node, ast.Call)
-        is_view = is_call and self.table_of_view(node) is not None
-        if not is_call or not (is_view or self.is_iterator(node) or self._callee(node) is range):  # type: ignore[arg-type] # it is one
+        if not is_call or not self._gives_items(node):  # type: ignore[arg-type] # it is one
             return as_list_comprehension(node)
         item = self.hidden("item")
         over = ast.comprehension(ast.Name(item, ast.Store()), node, [], 0)
         made = ast.ListComp(ast.Name(item, ast.Load()), [over])
         return ast.fix_missing_locations(ast.copy_location(made, node))
+
+    def _gives_items(self, node: ast.Call) -> bool:
+        """Whether a call returns a view of a dict, an iterator or a range."""
+        if self.table_of_view(node) is not None or self.needs_loop(node):
+            return True
+        return self.is_iterator(node) or self._callee(node) is range
+
+    def first_of(self, node: ast.Call) -> Any:
+        """Read ``next(iter(xs))``, or `next` of a generator expression, perhaps with a default."""
+        items, *default = node.args
+        # Each reading of the function gives it the same name: `may_be_none` refers to it.
+        name = f".first_{node.lineno}_{node.col_offset}"
+        if isinstance(items, ast.Name) and type(it := self.expression(items)) is LocalIterator:
+            return self.next_of(it, name, *map(self.expression_or_none, default))
+        if isinstance(items, ast.Call) and len(items.args) == 1 and not default:
+            if self._callee(items) is not iter:
+                raise UnsupportedError("next of this iterator")
+            over = self.iterated(items.args[0])
+            self.exit_unless(self.emit_call(operator.ge, [over.length(), self.const(1)]))
+            return over.item(self.const(0))
+        if not isinstance(items, ast.GeneratorExp):
+            raise UnsupportedError("next of this iterator")
+        self.scope.locals |= {name}
+        if default:
+            self.bind(name, self.expression_or_none(default[0]))
+        else:
+            self.scope.definite.add(name)
+        found = self.hidden("found")
+        self.bind(found, self.const(False))
+        self.on_for(search_loop(items, True, found, self.hidden, True, name))
+        if not default:
+            self.exit_unless(self.read(found))
+        return self.read(name)
 
     def on_listcomp(self, node: ast.ListComp) -> Any:
         """Read a list comprehension: unrolled over a short known tuple or list, else a loop."""
@@ -155,21 +187,25 @@ class ComprehensionReader(LoopReader):
 
     def _comprehended(self, node: ast.ListComp, adds: bool = False) -> Any:
         """Read a comprehension as items, or as a loop that appends to a list or adds to 0."""
-        if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
-            raise UnsupportedError("a comprehension with :=")
         outer, *others = node.generators
         if self.is_filter(outer.iter):
             outer = ast.comprehension(outer.target, self.as_list_display(outer.iter), outer.ifs, 0)
             node = ast.copy_location(ast.ListComp(node.elt, [outer, *others]), node)
-        over = self.iterated(outer.iter)
-        is_short = over.known is not None and over.known <= MOST_UNROLLED
-        if is_short and not (others or outer.ifs or over.lists or over.read_only):
+        over = None if self.needs_loop(outer.iter) else self.iterated(outer.iter)
+        if over is not None and _is_short(over) and not (others or outer.ifs):
             return self.displayed(node, Items(self._unrolled_items(node, over)))
         name = self.hidden("made", definite=True)
-        adds = adds and over.known is None
+        adds = adds and (over is None or over.known is None)
         self.bind(name, self.const(0) if adds else self.new_list([]))
-        self._for_over(comprehension_loop(node, name, self.hidden, adds), over)
+        self._loop_over(comprehension_loop(node, name, self.hidden, adds), over)
         return self.read(name)
+
+    def _loop_over(self, loop: ast.For, over: IterationSpace | None) -> None:
+        """Read the loop of a comprehension, whose iterable may have been read already."""
+        if over is None:
+            self.on_for(loop)
+        else:
+            self._for_over(loop, over)
 
     def on_generatorexp(self, node: ast.GeneratorExp) -> Any:
         """Refuse a generator expression: nothing says when its items are taken."""
@@ -184,22 +220,21 @@ class ComprehensionReader(LoopReader):
             made.append(self.expression(renaming.visit(node.elt)))
         return made
 
-    def on_dictcomp(self, node: ast.DictComp) -> Named | Value:
+    def on_dictcomp(self, node: ast.DictComp) -> Any:
         """Read a dict comprehension: unrolled if the keys are known, else a loop."""
         first, *others = node.generators
-        over = self.iterated(first.iter)
-        is_short = over.known is not None and over.known <= MOST_UNROLLED
-        if not is_short or others or first.ifs or over.lists or over.read_only:
+        over = None if self.needs_loop(first.iter) else self.iterated(first.iter)
+        if over is None or not _is_short(over) or others or first.ifs:
             name = self.hidden("dict", definite=True)
             self.bind(name, self.new_table(Named()))
-            self._for_over(comprehension_loop(node, name, self.hidden), over)
+            self._loop_over(comprehension_loop(node, name, self.hidden), over)
             return self.read(name)
         both = ast.Tuple([node.key, node.value], ast.Load())
         pairs = self._unrolled_items(ast.ListComp(both, node.generators), over)
         keys = [known(self.pack(key)) for key, _ in pairs]
         if not all(map(is_key, keys)):
             raise UnsupportedError("a dict with keys that are no texts or integers")
-        return Named(zip(keys, [x for _, x in pairs], strict=True))
+        return self.displayed(node, Named(zip(keys, [x for _, x in pairs], strict=True)))
 
     def extended(self, made: Value, xs: Any) -> Value:
         """Append the items of a list or array to a list; return it, read in the current block."""
@@ -229,6 +264,37 @@ class ComprehensionReader(LoopReader):
         over = IterationSpace(lambda: self.read(n), lambda i: i)
         self._for_each(names["i"], written("xs[start + i * step] = ys[i]", **names), over)
 
+    def on_set(self, node: ast.Set) -> Value:
+        """Read a set display."""
+        return self.new_set(self._displayed(node.elts))
+
+    def on_setcomp(self, node: ast.SetComp) -> Value:
+        """Read a set comprehension: the set of a list."""
+        items = ast.ListComp(node.elt, node.generators)
+        return self.set_of(self.expression(ast.copy_location(items, node)))
+
+    def dict_of_pairs(self, pairs: Any) -> Any:
+        """Read ``dict(pairs)``: the keys are known, or the dict may grow."""
+        if isinstance(pairs, tuple):
+            items = list(map(self._parts_of, pairs))
+            keys = [known(self.pack(item[0])) if len(item) == 2 else None for item in items]
+            if all(map(is_key, keys)):
+                return Named(zip(keys, [x for _, x in items], strict=True))
+        names = {"d": self.hold(self.new_table(Named())), "k": self.hidden("k")}
+        names |= {"v": self.hidden("v"), "item": self.hidden("item")}
+        loop = written("k, v = item\nd[k] = v", **names)
+        self._for_each(names["item"], loop, self._over_value(pairs))
+        return self.read(names["d"])
+
+    def set_of(self, xs: Any) -> Value:
+        """Read ``set(xs)``."""
+        if type(xs) is not Value:
+            return self.new_set(self._parts_of(xs))
+        name, item = self.hold(self.new_set([])), self.hidden("item")
+        over = self._over_value(self.list_of_keys(xs) if xs.kind.is_mapping else xs)
+        self._for_each(item, written("xs.add(item)", xs=name, item=item), over)
+        return self.read(name)
+
     def cleared(self, xs: Value) -> None:
         """Read ``xs.clear()`` as a loop that drops the last item."""
         n, name = self.hold(self.length(xs)), self.hold(xs)
@@ -242,17 +308,45 @@ class ComprehensionReader(LoopReader):
             raise UnsupportedError("sorted with this option")
         if isinstance(xs, tuple):
             xs = self.list_in_memory(Items(xs))
-        if type(xs) is Value and xs.kind.is_table:
+        if type(xs) is Value and xs.kind.is_set:
+            xs = self.list_of(list, memory_of(xs).keys, xs)  # sorting forgets the order
+        elif type(xs) is Value and xs.kind.is_mapping:
             xs = self.list_of_keys(xs)
         if type(xs) is not Value or not (xs.kind.is_list or xs.kind.is_array):
             raise UnsupportedError("sorted of something other than a list or array")
-        xs = self.hold(xs)
+        if xs.kind.is_list and self.is_empty(xs):
+            return self.new_list([])
         has_key = key is not None and not (type(key) is Value and known(key) is None)
-        given = [self.read(xs), key]
-        keys = self.inline(sort_keys, given, {}) if has_key else self.read(xs)
+        items = self._items_of(xs) if xs.kind.is_list else xs.kind
+        if not has_key and may_be_key(items) and not items.is_scalar:
+            return self.list_of(sorted_keys, items, xs, self.const(bool(is_reversed)))
+        xs = self.hold(xs)
+        keys = self.inline(sort_keys, [self.read(xs), key], {}) if has_key else self.read(xs)
+        if type(keys) is Value and keys.kind.is_list and self._has_other_keys(keys):
+            how = map(self.const, (bool(is_reversed), self._compared_parts(keys)))
+            order = self.list_of(order_of, _INT, keys, *how)
+            return self.inline(items_at, [self.read(xs), order], {})
         self._check_keys(keys)
         f = reverse_sort_by_keys if is_reversed else sort_by_keys
         return self.inline(f, [self.read(xs), keys], {})
+
+    def _has_other_keys(self, keys: Value) -> bool:
+        """Whether sort keys are texts or tuples, which Python itself compares."""
+        kind = self._items_of(keys)
+        if kind.is_fixed:
+            inner = memory_of(keys).of_items.root().items  # type: ignore[union-attr] # it has one
+            return inner is not None and (inner.is_scalar or inner.is_text)
+        is_tuple = kind.is_object and kind.owner() is tuple  # type: ignore[misc] # it has one
+        return is_tuple or (may_be_key(kind) and not kind.is_scalar)
+
+    def _compared_parts(self, keys: Value) -> int | None:
+        """Return how many parts of tuples can be compared; None for other sort keys."""
+        if not self._items_of(keys).is_object:
+            return None
+        fields = memory_of(keys).of_items.root().fields.values()  # type: ignore[union-attr]
+        kinds = [field.root().items for field in fields]
+        are_plain = [kind is not None and (kind.is_scalar or kind.is_text) for kind in kinds]
+        return [*are_plain, False].index(False)
 
     def _check_keys(self, keys: Any) -> None:
         """Raise if NumPy may order the keys otherwise than Python."""
@@ -283,3 +377,9 @@ class ComprehensionReader(LoopReader):
         """Read a loop that is not in the source; the variable `item` holds the item."""
         loop = ast.For(ast.Name(item, ast.Store()), ast.Constant(None), body, [])
         self._for_over(ast.fix_missing_locations(ast.copy_location(loop, self.calling[-1])), over)
+
+
+def _is_short(over: IterationSpace) -> bool:
+    """Whether the items are known, few, and not those of a list that may change."""
+    is_known = over.known is not None and over.known <= MOST_UNROLLED
+    return is_known and not (over.lists or over.read_only)

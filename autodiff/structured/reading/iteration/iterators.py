@@ -24,22 +24,24 @@ from autodiff.structured.form.known_functions import (
     start_of_slice,
 )
 from autodiff.structured.reading.containers.classes import is_object
-from autodiff.structured.reading.containers.lists import VIEWS, renaming_for, written
 from autodiff.structured.reading.containers.sequences import is_sequence, is_transposition
 from autodiff.structured.reading.iteration.iteration_space import IterationSpace
-from autodiff.structured.reading.iteration.nested_loops import NestedLoopReader, memory_of_items
+from autodiff.structured.reading.iteration.local_iterators import LocalIteratorReader
+from autodiff.structured.reading.iteration.nested_loops import memory_of_items
 from autodiff.structured.reading.libraries.python_decompositions import (
     accumulate_from,
     accumulate_items,
     transposed,
 )
+from autodiff.structured.reading.rewriting import renaming_for, written
 from autodiff.structured.reading.scopes import ArgumentRows, LocalFunction, Static
 
 _INT = frozenset([int])
+MOST_UNROLLED = 64
 _MOST_UNROLLED_NUMBERS = 32  # more known numbers become a list, which a loop goes over
 
 
-class IteratorReader(NestedLoopReader):
+class IteratorReader(LocalIteratorReader):
     """Layer of the reader: what loops iterate over."""
 
     # Methods that subclasses define.
@@ -56,7 +58,7 @@ class IteratorReader(NestedLoopReader):
             return self._over_generator_expression(node)
         table = self.table_of_view(node)
         if table is not None:
-            return self._over_table(table, node.func.attr)  # type: ignore[attr-defined] # a method
+            return self.over_table(table, node.func.attr)  # type: ignore[attr-defined] # a method
         if isinstance(node, ast.Call):
             f = self._callee(node)
             if f is zip and is_transposition(node):
@@ -140,8 +142,8 @@ class IteratorReader(NestedLoopReader):
             return IterationSpace(
                 overs[0].length, lambda i: tuple([over.item(i) for over in overs]), of=overs
             )
-        if type(value) is Value and value.kind.is_table:
-            return self._over_table(value, "keys")
+        if type(value) is Value and value.kind.is_mapping:
+            return self.over_table(value, "keys")
         if isinstance(value, tuple) or not value.kind.is_array:
             return self._over_items(self._parts_of(value))
         if value.kind.ndim == 0:
@@ -151,34 +153,6 @@ class IteratorReader(NestedLoopReader):
             lambda: self.read_call(len, [self.read(name)], {}),
             lambda i: self.indexed(self.read(name), [i], ("value", 0)),
         )
-
-    def table_of_view(self, node: ast.expr) -> Value | None:
-        """Return the growing dict of ``xs.keys()``, ``values()`` or ``items()``, if it is one."""
-        if not isinstance(node, ast.Call) or node.args or node.keywords:
-            return None
-        if not isinstance(node.func, ast.Attribute) or node.func.attr not in VIEWS:
-            return None
-        if not isinstance(node.func.value, (ast.Name, ast.Attribute)):
-            return None
-        found = self.expression(node.func.value)
-        return found if type(found) is Value and found.kind.is_table else None
-
-    def _over_table(self, xs: Value, view: str) -> IterationSpace:
-        """Return the iteration space of a dict that grows, but not during the loop."""
-        keys, name, n = self.hold(self.list_of_keys(xs)), self.hold(xs), self.hold(self.length(xs))
-
-        def item(i: Value) -> Any:
-            key = self.item(self.read(keys), i)
-            if view == "keys":
-                return key
-            key = self.hold(key)
-            value = self.stored(self.read(name), self.read(key))
-            return value if view == "values" else (self.read(key), value)
-
-        over = IterationSpace(lambda: self.read(n), item)
-        over.lists.append((name, n))
-        over.tables.append(xs.memory)  # type: ignore[arg-type] # it has one
-        return over
 
     def _over_list(self, xs: Value) -> IterationSpace:
         """Return the iteration space of a list that may grow, but not during the loop."""
@@ -197,6 +171,8 @@ class IteratorReader(NestedLoopReader):
         columns = self._columns_of(items) if len(items) > _MOST_UNROLLED_NUMBERS else None
         if columns is not None:
             return self._over_value(columns)
+        if len(items) > MOST_UNROLLED:
+            return self._over_list(self.list_in_memory(Items(items)))
         n = self.const(len(items))
         return IterationSpace(lambda: n, lambda i: items[known(i)], known=len(items))
 

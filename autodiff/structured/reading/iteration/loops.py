@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from autodiff.structured.form.function_ir import (
@@ -20,12 +20,12 @@ from autodiff.structured.form.kinds import Kind, MixedKindsError, UnsupportedErr
 from autodiff.structured.form.known_functions import iteration_count
 from autodiff.structured.reading.builder import structure_of
 from autodiff.structured.reading.iteration.iteration_space import IterationSpace
-from autodiff.structured.reading.iteration.iterators import IteratorReader
+from autodiff.structured.reading.iteration.iterators import MOST_UNROLLED, IteratorReader
 from autodiff.structured.reading.jumps import breaks, recording_breaks, with_jumps_last
+from autodiff.structured.reading.scopes import LocalIterator
 
 _INT = Kind(frozenset([int]))
 _MOST_PASSES = 6
-MOST_UNROLLED = 64
 
 
 class LoopReader(IteratorReader):
@@ -66,7 +66,9 @@ class LoopReader(IteratorReader):
         elif isinstance(node.iter, (ast.Name, ast.Attribute, ast.Subscript)):
             over = self.flattened(node.iter)
             method = self.generator_of_object(over)
-            if method is None:
+            if type(over) is LocalIterator:
+                self._for_over(node, self.over_iterator(over))
+            elif method is None:
                 self._for_over(node, self._over_value(over))
             else:
                 self.loop_over_generator(node, method, [over], {})
@@ -179,17 +181,17 @@ class LoopReader(IteratorReader):
         nodes, left = self._inlined_body(node)
         names = {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
 
-        own = node.target.id if isinstance(node.target, ast.Name) else ""
-        may_unbind = own not in self.scope.outer and self.depth != self.scope.blocks
-        are_alike = True
+        may_unbind = self.depth != self.scope.blocks
+        unlike: set[str] = set()  # variables to which the items bind values of several forms
 
         def iteration(i: int) -> None:
-            nonlocal are_alike
             self._forget(names)
             item = over.item(self.const(i))
-            if may_unbind and self.variable_structure(own) not in (None, structure_of(item)):
-                self.unbind(own)
-                are_alike = False
+            for name, part in _bindings(node.target, item) if may_unbind else ():
+                is_own = name not in self.scope.outer
+                if is_own and self.variable_structure(name) not in (None, structure_of(part)):
+                    self.unbind(name)
+                    unlike.add(name)
             self.assign(node.target, item)
             self.statements(nodes)
 
@@ -200,8 +202,8 @@ class LoopReader(IteratorReader):
                 iteration(i)
         if self.depth != self.scope.blocks:
             self._forget(names)
-            if not are_alike:
-                self.unbind(own)  # which item it is after the loop is unknown
+            for name in unlike:
+                self.unbind(name)  # which item it is after the loop is unknown
 
     def _forget(self, names: set[str]) -> None:
         """Forget the functions and objects with these names, which each item binds again."""
@@ -322,6 +324,15 @@ class LoopReader(IteratorReader):
         self._add_loop(While(before, test, body, flag), node, readable)
         if self._must_iterate(node, bound):
             self.exit_unless(self.read(has_run))
+
+
+def _bindings(target: ast.expr, item: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the variables of a target, each with the part of an item that it is bound to."""
+    if isinstance(target, ast.Name):
+        yield target.id, item
+    elif isinstance(target, (ast.Tuple, ast.List)) and type(item) is tuple:
+        for inner, part in zip(target.elts, item, strict=False):
+            yield from _bindings(inner, part)
 
 
 def place_of(node: ast.stmt | ast.expr) -> tuple[int, int]:

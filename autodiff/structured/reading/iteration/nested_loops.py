@@ -12,9 +12,9 @@ import numpy as np
 
 from autodiff.structured.form.function_ir import Columns, Memory, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
-from autodiff.structured.reading.containers.lists import written
 from autodiff.structured.reading.expressions import ExpressionReader
 from autodiff.structured.reading.jumps import breaks
+from autodiff.structured.reading.rewriting import written
 
 _Values = dict[str, Any]
 """Names in the source of nested loops → values."""
@@ -142,6 +142,10 @@ class NestedLoopReader(ExpressionReader):
         first[0].targets = [node.target]  # type: ignore[attr-defined] # an assignment
         loop = ast.While(ast.Constant(True), [*first, *node.body], [])
         return [ast.fix_missing_locations(ast.copy_location(loop, node))]
+
+    def needs_loop(self, node: ast.expr) -> bool:
+        """Whether only a loop can iterate over this: several indices, or a generator."""
+        return self._positional_callee(node) in _NESTED or self.is_generator(node)
 
 
 def memory_of_items(value: Any) -> list[Memory]:

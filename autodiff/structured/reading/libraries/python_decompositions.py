@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import heapq
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,11 @@ def reverse_sort_by_keys(xs: Any, keys: Any) -> Any:
 def sort_keys(xs: Any, key: Any) -> Any:
     """Compute the sort key of each item."""
     return [key(x) for x in xs]
+
+
+def items_at(xs: Any, order: Any) -> Any:
+    """Return the items at these positions."""
+    return [xs[i] for i in order]
 
 
 def assign_items(xs: Any, items: Any) -> None:
@@ -108,6 +114,72 @@ def index_in_list(xs: Any, x: Any) -> Any:
     raise ValueError
 
 
+def heap_push(heap: Any, item: Any) -> None:
+    """Do what `heapq.heappush` does."""
+    heap.append(item)
+    _move_up(heap, 0, len(heap) - 1)
+
+
+def heap_pop(heap: Any) -> Any:
+    """Compute `heapq.heappop`."""
+    last = heap.pop()
+    if len(heap) > 0:
+        first = heap[0]
+        heap[0] = last
+        _move_down(heap, 0)
+        return first
+    return last
+
+
+def heap_replace(heap: Any, item: Any) -> Any:
+    """Compute `heapq.heapreplace`."""
+    first = heap[0]
+    heap[0] = item
+    _move_down(heap, 0)
+    return first
+
+
+def heap_push_pop(heap: Any, item: Any) -> Any:
+    """Compute `heapq.heappushpop`."""
+    if len(heap) > 0 and heap[0] < item:
+        return heap_replace(heap, item)
+    return item
+
+
+def heapify(heap: Any) -> None:
+    """Do what `heapq.heapify` does."""
+    for k in range(len(heap) // 2):
+        _move_down(heap, len(heap) // 2 - 1 - k)
+
+
+def _move_up(heap: Any, start: Any, place: Any) -> None:
+    """Move the item at a place of a heap towards its start, until its parent is smaller."""
+    item = heap[place]
+    while place > start:
+        above = (place - 1) >> 1
+        if not item < heap[above]:
+            break
+        heap[place] = heap[above]
+        place = above
+    heap[place] = item
+
+
+def _move_down(heap: Any, place: Any) -> None:
+    """Move the smaller child up, down to a leaf, and then the item from there to its place."""
+    start = place
+    item = heap[place]
+    below = 2 * place + 1
+    while below < len(heap):
+        right = below + 1
+        if right < len(heap) and not heap[below] < heap[right]:
+            below = right
+        heap[place] = heap[below]
+        place = below
+        below = 2 * place + 1
+    heap[place] = item
+    _move_up(heap, start, place)
+
+
 def object_init(self: Any) -> None:
     """Do what ``object.__init__`` does: nothing."""
 
@@ -115,8 +187,16 @@ def object_init(self: Any) -> None:
 FUNCTIONS = frozenset({
     sort_by_keys, reverse_sort_by_keys, sort_keys, assign_items, accumulate_items, accumulate_from,
     transposed, object_init, list_contains, index_in_list, bisect_left, bisect_right,
+    items_at, heap_push, heap_pop, heap_replace, heap_push_pop, heapify,
+    _move_up, _move_down,
 })  # fmt: skip
 """All decompositions of this module."""
 
 BISECTIONS = {bisect.bisect_left: bisect_left, bisect.bisect_right: bisect_right}
 """Decompositions of the functions of `bisect`."""
+
+HEAPS = {
+    heapq.heappush: heap_push, heapq.heappop: heap_pop, heapq.heapreplace: heap_replace,
+    heapq.heappushpop: heap_push_pop, heapq.heapify: heapify,
+}  # fmt: skip
+"""Decompositions of the functions of `heapq`: the same comparisons, so the same order of ties."""
