@@ -3,6 +3,7 @@ import pytest
 from scipy import linalg
 
 import autodiff
+from chainrules_core import NotImplementedTangentError
 from tests.chainrules.scipy.linalg.cases import case, single
 from tests.helpers import normal_draws
 
@@ -128,3 +129,39 @@ def test_plain_arguments_run_as_they_are(f, check_modes):
 def test_second_derivatives_at_a_symmetric_matrix(f, check_modes):
     """Perturbations need not be symmetric, and ``eigh`` reads one triangle alone."""
     check_modes(f, P)
+
+
+@pytest.mark.parametrize("t", [1.5, 2.5, 3.0])
+@pytest.mark.parametrize("values", [(0.0, 1.0, 2.0), (0.0, 0.0, 2.0)])
+def test_powers_of_singular_matrices(values, t):
+    basis = np.array([[1.0, 0.3, -0.2], [0.4, 1.0, 0.5], [-0.1, 0.2, 1.0]])
+    a, a_dot = (basis @ np.diag(d) @ np.linalg.inv(basis) for d in (values, (0.3, 0.5, 0.2)))
+
+    def f(a):
+        return np.sum(B * np.real(linalg.fractional_matrix_power(a, t)))
+
+    slopes = t * np.array(values) ** (t - 1) * np.array([0.3, 0.5, 0.2])
+    expected = np.sum(B * (basis @ np.diag(slopes) @ np.linalg.inv(basis)))
+    np.testing.assert_allclose(np.sum(autodiff.gradient(f, a) * a_dot), expected, rtol=1e-6)
+    np.testing.assert_allclose(autodiff.jvp(f, (a,), (a_dot,))[1], expected, rtol=1e-6)
+
+
+def test_no_number_at_a_singular_matrix():
+    singular = np.diag([0.0, 1.0, 2.0])
+    root = autodiff.gradient(lambda a: np.sum(linalg.fractional_matrix_power(a, 0.5)), singular)
+    assert not np.all(np.isfinite(root))
+    with pytest.raises(NotImplementedTangentError, match="sign of a singular matrix"):
+        autodiff.gradient(lambda a: np.sum(linalg.signm(a)), singular)
+
+
+def test_polar_factors_of_a_singular_matrix():
+    """Both modes give the derivative without the jump of the vector that belongs to zero."""
+    skew = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 2.0], [0.0, -2.0, 0.0]])
+    for side in ("right", "left"):
+
+        def f(a, side=side):
+            u, p = linalg.polar(a, side)
+            return np.sum(B * u) + np.sum(B.T * p)
+
+        found = np.sum(autodiff.gradient(f, skew) * B)
+        np.testing.assert_allclose(found, autodiff.jvp(f, (skew,), (B,))[1], rtol=1e-10)
