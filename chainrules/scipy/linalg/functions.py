@@ -258,7 +258,7 @@ def by_power(t: Any) -> Callable:
     return lambda a: linalg.fractional_matrix_power(a, t)
 
 
-@pair_rule(linalg.fractional_matrix_power, Array)
+@pair_rule(linalg.fractional_matrix_power, Array, lists=True)
 def fractional_matrix_power_rule(A, t):
     y = linalg.fractional_matrix_power(A, t)
 

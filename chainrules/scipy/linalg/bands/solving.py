@@ -141,7 +141,7 @@ def banded_solution(ab: Any, b: Any, widths: tuple[int, int], of_vector: bool, c
     return linalg.solve_banded(widths, ab, b, check_finite=check)
 
 
-@pair_rule(linalg.solve_banded, PAIR, Array, Array, broadcasts=True)
+@pair_rule(linalg.solve_banded, PAIR, Array, Array, broadcasts=True, lists=True)
 def solve_banded_rule(l_and_u, ab, b, *, overwrite_ab=False, overwrite_b=False, check_finite=True):
     y = linalg.solve_banded(l_and_u, ab, b, check_finite=check_finite)
     below, above = l_and_u
@@ -175,7 +175,7 @@ def hermitian_solution(ab: Any, b: Any, lower: bool, of_vector: bool, check: boo
     return linalg.solveh_banded(ab, b, lower=lower, check_finite=check)
 
 
-@pair_rule(linalg.solveh_banded, Array, Array, broadcasts=True)
+@pair_rule(linalg.solveh_banded, Array, Array, broadcasts=True, lists=True)
 def solveh_banded_rule(
     ab, b, *, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True
 ):

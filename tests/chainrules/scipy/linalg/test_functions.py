@@ -21,10 +21,12 @@ CASES = [
     *[case(linalg.expm, a) for a in (A, Z, *single(A), np.stack([A, B]), A.tolist())],
     *[case(linalg.expm_frechet, *x) for x in [(A, B), (Z, C), (9 * A, B), (A, B.tolist())]],
     case(linalg.expm_frechet, 5 * Z, C, compute_expm=False),
+    case(linalg.expm_frechet, np.stack([A, 9 * B]), np.stack([B, A])),
     *[case(linalg.logm, a) for a in (P, TURN, PZ, P.tolist())],
     *[case(linalg.sqrtm, a) for a in (P, TURN, PZ, P.tolist())],
     *[case(linalg.signm, a) for a in (TURN - 1.5 * EYE, P - 2 * EYE, Z, TURN.tolist())],
     *[case(linalg.fractional_matrix_power, a, t) for a in (P, PZ) for t in (0.4, -1.5)],
+    case(linalg.fractional_matrix_power, P.tolist(), 0.4),
     case(linalg.solve_sylvester, STABLE, STABLE[:2, :2], real(3, 2)),
     case(linalg.solve_sylvester, STABLE_Z, STABLE[:2, :2], compl(3, 2)),
     case(linalg.solve_sylvester, *single(STABLE, STABLE, B)),
@@ -165,3 +167,32 @@ def test_polar_factors_of_a_singular_matrix():
 
         found = np.sum(autodiff.gradient(f, skew) * B)
         np.testing.assert_allclose(found, autodiff.jvp(f, (skew,), (B,))[1], rtol=1e-10)
+
+
+# Functions whose bodies call LAPACK, which knows no list with traced values.
+OF_LISTS = {
+    "solve_banded": lambda a: linalg.solve_banded((1, 1), a, a[0]),
+    "solveh_banded": lambda a: linalg.solveh_banded([a[0], [x + 20 for x in a[1]]], a[0]),
+    "lu": lambda a: linalg.lu(a)[2],
+    "lu_factor": lambda a: linalg.lu_solve(linalg.lu_factor(a), a[0]),
+    "solve_sylvester": lambda a: linalg.solve_sylvester(a, a, a),
+    "solve_continuous_lyapunov": lambda a: linalg.solve_continuous_lyapunov(a, a),
+    "solve_discrete_lyapunov": lambda a: linalg.solve_discrete_lyapunov(a, a),
+    "solve_continuous_are": lambda a: linalg.solve_continuous_are(a, a, EYE.tolist(), EYE),
+    "fractional_matrix_power": lambda a: linalg.fractional_matrix_power(a, 0.5),
+    "matrix_balance": lambda a: linalg.matrix_balance(a)[0],
+    "khatri_rao": lambda a: linalg.khatri_rao(a, a),
+}
+
+
+@pytest.mark.parametrize("f", OF_LISTS.values(), ids=OF_LISTS)
+def test_lists(f):
+    def total(a):
+        return np.sum(np.atleast_2d(f(a))[:3, :3] * B)
+
+    expected = autodiff.gradient(total, P)
+    np.testing.assert_allclose(autodiff.gradient(total, P.tolist()), expected, rtol=1e-9)
+
+
+def test_one_matrix_and_a_stack_of_directions(check_modes):
+    check_modes(lambda a, e: linalg.expm_frechet(a, e), A, np.stack([A, B]))
