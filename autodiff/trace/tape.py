@@ -388,6 +388,8 @@ class Cotangents:
                     return
                 x_bar = unthunk(x_bar)
             x_bar = projected(space, unthunk(x_bar), node, position)
+            if isinstance(x_bar, AbstractZero):  # a thunk's
+                return
         before = self.values[j]
         if before is None:
             self.values[j] = x_bar

@@ -253,7 +253,7 @@ calls("linalg.lu", lambda r: Call((r.array(*r.one((3, 3), (4, 3))),), r.some(per
 calls("linalg.qr", lambda r: Call((r.array(4, 3),), {"mode": r.one("economic", "r")}))
 calls("linalg.eigvalsh", lambda r: Call(definite_pair(r), r.some(type=lambda: r.one(2, 3))))
 calls("linalg.svdvals linalg.pinv linalg.polar", lambda r: Call((r.array(4, 3),)))
-calls("linalg.expm_frechet", lambda r: Call((r.array(3, 3), r.array(3, 3))))
+calls("linalg.expm_frechet", lambda r: Call((r.array(3, 3), r.array(*r.one((3, 3), (2, 3, 3))))))
 calls(
     "linalg.solve_sylvester",
     lambda r: Call((r.square(3, False), r.square(2, False), r.array(3, 2))),
@@ -369,4 +369,13 @@ calls(
     "special.rel_entr special.boxcox",
     partial(of_two, positive=True),
 )
+calls(
+    "special.stdtr",
+    lambda r: Call((float(r.positive()), r.one(0.0, r.number()))),
+)
+calls(
+    "special.stdtrit",
+    lambda r: Call((float(r.positive()) + 1, r.one(0.5, float(r.rng.uniform(0.1, 0.9))))),
+)
+calls("special.eval_chebyt", lambda r: Call((float(r.positive()) + 1, r.one(1.0, 0.4, 1.7))))
 calls("special.logsumexp special.softmax special.log_softmax", summed)

@@ -48,7 +48,7 @@ def solved(a: Any, b: Any, q: Any) -> Any:
     return y
 
 
-@pair_rule(linalg.solve_sylvester, Array, Array, Array, broadcasts=True)
+@pair_rule(linalg.solve_sylvester, Array, Array, Array, broadcasts=True, lists=True)
 def solve_sylvester_rule(a, b, q):
     y = solved(a, b, q)
 
@@ -64,7 +64,7 @@ def solve_sylvester_rule(a, b, q):
     return y, solve_sylvester_pushforward, solve_sylvester_pullback
 
 
-@pair_rule(linalg.solve_continuous_lyapunov, Array, Array, broadcasts=True)
+@pair_rule(linalg.solve_continuous_lyapunov, Array, Array, broadcasts=True, lists=True)
 def solve_continuous_lyapunov_rule(a, q):
     y = linalg.solve_continuous_lyapunov(a, q)
 
@@ -79,7 +79,7 @@ def solve_continuous_lyapunov_rule(a, q):
     return y, solve_continuous_lyapunov_pushforward, solve_continuous_lyapunov_pullback
 
 
-@pair_rule(linalg.solve_discrete_lyapunov, Array, Array, broadcasts=True)
+@pair_rule(linalg.solve_discrete_lyapunov, Array, Array, broadcasts=True, lists=True)
 def solve_discrete_lyapunov_rule(a, q, *, method=None):
     y = linalg.solve_discrete_lyapunov(a, q, method)
 
@@ -189,7 +189,7 @@ def register_riccati(f: Any, discrete: bool) -> None:
         x = f(a, b, q, r, e, s, balanced)
         return x, Loop(x, a, b, r, e, s, discrete)
 
-    @pair_rule(f, Array, Array, Array, Array)
+    @pair_rule(f, Array, Array, Array, Array, lists=True)
     def riccati_rule(a, b, q, r, e=None, s=None, *, balanced=True):
         if np.ndim(a) != 2:
             return None

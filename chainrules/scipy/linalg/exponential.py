@@ -66,9 +66,9 @@ def quotient(x: Any, y: Any) -> Any:
 def exponential(a: Any, e: Any, f: Any, g: Any) -> Any:
     """The four parts of exp(A + ε E + η F + ε η G)."""
     times = halvings(a)
-    x = np.stack([a, e, f, g]) / 2.0**times
-    zero = np.zeros_like(a)
-    unit = np.stack([np.eye(np.shape(a)[-1], dtype=a.dtype), zero, zero, zero])
+    x = np.stack(np.broadcast_arrays(a, e, f, g)) / 2.0**times
+    zero = np.zeros_like(x[0])
+    unit = np.stack([zero + np.eye(np.shape(a)[-1], dtype=a.dtype), zero, zero, zero])
     x2 = product(x, x)
     x4 = product(x2, x2)
     x6 = product(x4, x2)
@@ -83,7 +83,7 @@ def exponential(a: Any, e: Any, f: Any, g: Any) -> Any:
     return y
 
 
-@pair_rule(linalg.expm_frechet, Array, Array, lists=True)
+@pair_rule(linalg.expm_frechet, Array, Array, broadcasts=True, lists=True)
 def expm_frechet_rule(A, E, *, method=None, compute_expm=True, check_finite=True):
     if np.size(A) == 0:
         return None
@@ -92,7 +92,7 @@ def expm_frechet_rule(A, E, *, method=None, compute_expm=True, check_finite=True
 
     def expm_frechet_pushforward(A_dot, E_dot):
         _, _, moved, change_moved = exponential(A, E, A_dot, E_dot)
-        return Tangent[tuple](moved, change_moved) if compute_expm else change_moved
+        return Tangent[type(y)](moved, change_moved) if compute_expm else change_moved
 
     def expm_frechet_pullback(y_bar):
         of_value, of_change = parts(y_bar, 2) if compute_expm else (None, y_bar)

@@ -7,10 +7,10 @@ functions solve equations instead:
 
     square root:  X Ẋ + Ẋ X = Ȧ;        sign:  N Ṡ + Ṡ N = Ȧ - S Ȧ S, where N = A S.
 
-On the branch cut of a power or logarithm, the negative axis, and for functions of which no
-more is known than what they are called with, A is diagonalised: with A = V Λ V⁻¹ and E =
-V⁻¹ Ȧ V the derivative is V (F ∘ E) V⁻¹, F_ij = (f(λ_i) - f(λ_j))/(λ_i - λ_j), or f' where
-eigenvalues coincide (Ju. Daleckii and M. Krein, 1965).
+On the branch cut of a power or logarithm, the negative axis, for powers of singular matrices, and
+for functions of which no more is known than what they are called with, A is diagonalised: with
+A = V Λ V⁻¹ and E = V⁻¹ Ȧ V the derivative is V (F ∘ E) V⁻¹, F_ij = (f(λ_i) - f(λ_j))/(λ_i - λ_j),
+or f' where eigenvalues coincide (Ju. Daleckii and M. Krein, 1965).
 
 The trigonometric and hyperbolic functions are traced down to the exponential.
 """
@@ -66,7 +66,8 @@ def as_real_as(y: Any, y_dot: Any) -> Any:
 
 DEFECTIVE = (
     "the derivative of a function of a matrix without a basis of eigenvectors (or nearly so), on "
-    "the negative axis for a power or logarithm, or for scipy.linalg.funm"
+    "the negative axis for a power or logarithm, for a power of a singular matrix, or for "
+    "scipy.linalg.funm"
 )
 
 
@@ -89,7 +90,14 @@ def is_on_cut(a: Any) -> bool:
     return bool(np.any((w.real < 0) & (np.abs(w.imag) <= tolerance * np.abs(w.real))))
 
 
-for question in (is_hermitian, is_defective, is_on_cut):
+@primitive
+def is_singular(a: Any) -> bool:
+    """Whether an eigenvalue is zero, up to rounding."""
+    w = np.abs(np.linalg.eigvals(a))
+    return bool(np.any(w <= 4 * w.shape[-1] * np.finfo(w.dtype).eps * np.max(w, -1, keepdims=True)))
+
+
+for question in (is_hermitian, is_defective, is_on_cut, is_singular):
     non_differentiable(question)
 
 
@@ -195,12 +203,19 @@ def sqrtm_cotangent(a: Any, y: Any, y_bar: Any) -> Any:
     return linalg.solve_sylvester(yh, yh, y_bar)
 
 
+UNSIGNED = "the sign of a singular matrix, which jumps"
+
+
 def signm_tangent(a: Any, y: Any, a_dot: Any) -> Any:
+    if is_singular(a):
+        return not_implemented(UNSIGNED)
     n = np.matmul(a, y)
     return linalg.solve_sylvester(n, n, a_dot - np.matmul(np.matmul(y, a_dot), y))
 
 
 def signm_cotangent(a: Any, y: Any, y_bar: Any) -> Any:
+    if is_singular(a):
+        return not_implemented(UNSIGNED)
     n, yh = adjoint(np.matmul(a, y)), adjoint(y)
     x = linalg.solve_sylvester(n, n, y_bar)
     return x - np.matmul(np.matmul(yh, x), yh)
@@ -230,6 +245,11 @@ register_function(linalg.logm, logm_tangent, logm_cotangent)
 # --------------------------------------------------------------------------------------- powers
 
 
+def needs_eigenvalues(a: Any, y: Any) -> bool:
+    """Whether the block matrix has no power, or none with the derivative in it."""
+    return (np.iscomplexobj(y) and is_on_cut(a)) or is_singular(a)
+
+
 def power_on_cut(a: Any, t: Any) -> OnCut:
     return OnCut(a, lambda z: z**t, lambda z: t * z ** (t - 1))
 
@@ -238,12 +258,12 @@ def by_power(t: Any) -> Callable:
     return lambda a: linalg.fractional_matrix_power(a, t)
 
 
-@pair_rule(linalg.fractional_matrix_power, Array)
+@pair_rule(linalg.fractional_matrix_power, Array, lists=True)
 def fractional_matrix_power_rule(A, t):
     y = linalg.fractional_matrix_power(A, t)
 
     def fractional_matrix_power_pushforward(a_dot, t_dot):
-        if np.iscomplexobj(y) and is_on_cut(A):
+        if needs_eigenvalues(A, y):
             y_dot = power_on_cut(A, t).tangent(a_dot)
         else:
             y_dot = frechet(by_power(t), A, a_dot)
@@ -253,7 +273,7 @@ def fractional_matrix_power_rule(A, t):
 
     def fractional_matrix_power_pullback(y_bar):
         def a_bar():
-            if np.iscomplexobj(y) and is_on_cut(A):
+            if needs_eigenvalues(A, y):
                 return power_on_cut(A, t).cotangent(y_bar)
             return frechet(by_power(t), adjoint(A), y_bar)
 

@@ -28,7 +28,7 @@ def clarkson_woodruff_transform_body(input_matrix, sketch_size, *rng, **options)
 non_differentiable(both(linalg.bandwidth, linalg.issymmetric, linalg.ishermitian))
 
 
-@pair_rule(linalg.khatri_rao, Array, Array, shaped_by=(0, 1))
+@pair_rule(linalg.khatri_rao, Array, Array, lists=True, shaped_by=(0, 1))
 def khatri_rao_rule(a, b):
     if np.ndim(a) != 2 or np.ndim(b) != 2:
         return None  # stacks are traced

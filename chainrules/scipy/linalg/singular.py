@@ -16,8 +16,14 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.matrices import adjoint, column, hermitian, row
-from chainrules.linalg.singular import svd_adjoint, svd_tangent, values_adjoint, values_tangent
+from chainrules.linalg.matrices import adjoint, hermitian
+from chainrules.linalg.singular import (
+    over_sums,
+    svd_adjoint,
+    svd_tangent,
+    values_adjoint,
+    values_tangent,
+)
 from chainrules.refused import refuse
 from chainrules.scipy.delegated import both
 from chainrules_core import Array, Tangent, decompose, pair_rule, primitive
@@ -69,10 +75,10 @@ def unitary(a: Any) -> Any:
 
 @primitive
 def symmetric_solution(p: Any, x: Any) -> Any:
-    """Solve P Ω + Ω P = X for a Hermitian P, by its eigenvalues."""
+    """Solve P Ω + Ω P = X for a Hermitian P without negative eigenvalues, by these."""
     w, v = np.linalg.eigh(hermitian(p))
     inner = np.matmul(np.matmul(adjoint(v), x), v)
-    return np.matmul(np.matmul(v, inner / (column(w) + row(w))), adjoint(v))
+    return np.matmul(np.matmul(v, over_sums(inner, w, inner)), adjoint(v))
 
 
 @pair_rule(symmetric_solution, Array, Array)

@@ -45,10 +45,12 @@ def generic_gradient_magnitude_body(
 
 
 def root_of_squares(parts):
-    """Return √Σ p², the norm of real numbers: that has the gradient 0 where all of them are 0."""
-    if np.iscomplexobj(parts):
-        return np.sqrt(np.sum(parts * parts, axis=0))
-    return np.linalg.norm(parts, axis=0)
+    """Return √Σ p², the norm of real numbers: it has the gradient 0 where all of them are 0."""
+    if not np.iscomplexobj(parts):
+        return np.linalg.norm(parts, axis=0)
+    level = np.all(np.equal(parts, 0), axis=0)
+    squares = np.sum(parts * parts, axis=0)
+    return np.where(level, 0, np.sqrt(np.where(level, 1, squares)))
 
 
 @kernel("generic_filter")

@@ -58,6 +58,9 @@ def test_a_wrong_reduction_is_refused():
         weights(np.power, x, np.power(x[:, :1], x[:, -1:]))
 
 
+ROWS = np.array([[0.3, 0.4], [0.2, 0.6], [1.0, 2.0]])
+
+
 @pytest.mark.parametrize("f", REORDERABLE + IN_ORDER)
 def test_reduce(f):
     x = draw(f, (3, 4))
@@ -274,3 +277,9 @@ def test_initial_is_an_argument(f, options, check_modes):
     x = draw(f, (3, 4))
     check_modes(lambda a, c: f.reduce(a, initial=c, **options), x, 0.3)
     check_modes(lambda c: f.reduce(x, initial=c, where=MASK, **options), 0.3)
+
+
+def test_outer_of_a_step_of_part_of_an_array():
+    """Its pullback computes a zero only when it is asked: the element gets none."""
+    found = autodiff.gradient(lambda x: np.sum(np.heaviside.outer(x[0], x[1]) * x[2]), ROWS)
+    np.testing.assert_array_equal(found, [[0, 0], [0, 0], [2, 2]])

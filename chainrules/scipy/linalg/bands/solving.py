@@ -141,16 +141,16 @@ def banded_solution(ab: Any, b: Any, widths: tuple[int, int], of_vector: bool, c
     return linalg.solve_banded(widths, ab, b, check_finite=check)
 
 
-@pair_rule(linalg.solve_banded, PAIR, Array, Array, broadcasts=True)
+@pair_rule(linalg.solve_banded, PAIR, Array, Array, broadcasts=True, lists=True)
 def solve_banded_rule(l_and_u, ab, b, *, overwrite_ab=False, overwrite_b=False, check_finite=True):
-    y = linalg.solve_banded(l_and_u, ab, b, check_finite=check_finite)
-    below, above = l_and_u
+    below, above = widths = tuple([int(n) for n in l_and_u])
+    y = linalg.solve_banded(widths, ab, b, check_finite=check_finite)
     of_vector = np.ndim(b) == 1
 
     def solve_banded_pushforward(_, ab_dot, b_dot):
-        moved = band_times(ab_dot, as_matrix(y, of_vector), *l_and_u)
+        moved = band_times(ab_dot, as_matrix(y, of_vector), *widths)
         right = b_dot - (moved[..., 0] if of_vector else moved)
-        return banded_solution(ab, right, tuple(l_and_u), of_vector, check_finite)
+        return banded_solution(ab, right, widths, of_vector, check_finite)
 
     def solve_banded_pullback(y_bar):
         back = band_adjoint(ab, below, above)
@@ -175,7 +175,7 @@ def hermitian_solution(ab: Any, b: Any, lower: bool, of_vector: bool, check: boo
     return linalg.solveh_banded(ab, b, lower=lower, check_finite=check)
 
 
-@pair_rule(linalg.solveh_banded, Array, Array, broadcasts=True)
+@pair_rule(linalg.solveh_banded, Array, Array, broadcasts=True, lists=True)
 def solveh_banded_rule(
     ab, b, *, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True
 ):

@@ -183,7 +183,7 @@ def outputs(p: Any, lower: Any, upper: Any, permute_l: bool, p_indices: bool) ->
     return np.eye(np.shape(lower)[-2], dtype=real)[p], lower, upper
 
 
-@pair_rule(linalg.lu, Array)
+@pair_rule(linalg.lu, Array, lists=True)
 def lu_rule(a, *, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
     if np.size(a) == 0 or np.ndim(a) < 2:
         return None
@@ -239,7 +239,7 @@ def permutation(pivots: Any, m: int) -> np.ndarray:
     return order
 
 
-@pair_rule(linalg.lu_factor, Array)
+@pair_rule(linalg.lu_factor, Array, lists=True)
 def lu_factor_rule(a, *, overwrite_a=False, check_finite=True):
     y = linalg.lu_factor(a, check_finite=check_finite)
     lu, pivots = y

@@ -226,7 +226,7 @@ def balancing(a: Any, permute: Any, scale: Any) -> tuple[Any, Any]:
     return np.where(t == 0, 0, 1 / np.where(t == 0, 1, t)).mT, t
 
 
-@pair_rule(linalg.matrix_balance, Array)
+@pair_rule(linalg.matrix_balance, Array, lists=True)
 def matrix_balance_rule(A, *, permute=True, scale=True, separate=False, overwrite_a=False):
     y = linalg.matrix_balance(A, permute, scale, separate)
     inverse, t = balancing(A, permute, scale)

@@ -6,13 +6,14 @@ By the argument each is a multiple of its neighbour in degree, with shapes one l
     L_n^(a)' = -L_(n-1)^(a+1)                      H_n' = 2n H_(n-1),  He_n' = n He_(n-1)
 
 By shapes and real degrees from interpolation (`parameters`), except for Chebyshev's: with
-x = cos θ, T_n = cos nθ and U_n = sin (n+1)θ / sin θ, for x > 1 with θ = i arcosh x.
+x = cos θ, T_n = cos nθ and U_n = sin (n+1)θ / sin θ.
 
 (1-x²) P_v^m' = (v+m) P_(v-1)^m - v x P_v^m for the Legendre functions of the cut (DLMF 14.10.5).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -20,38 +21,55 @@ import numpy as np
 from scipy import special
 
 from chainrules.scipy.special.parameters import by_parameter, to_poles
+from chainrules.scipy.special.removable import near_zero
 from chainrules_core import NoTangent, scalar_rule
 
 # ------------------------------------------------------------------------------- Chebyshev
 
 
-def angle(x: Any) -> tuple[Any, Any]:
-    """Return θ and whether it is to be multiplied by i: where x > 1."""
+# θ/sin θ = Σ 4ᵏ k!²/(2k+1)! ((1-x)/2)ᵏ for x = cos θ.
+ANGLE_PER_SINE = [2.0**k * math.factorial(k) ** 2 / math.factorial(2 * k + 1) for k in range(21)]
+
+
+def angle_per_sine(x: Any) -> Any:
+    """Return θ/sin θ for x = cos θ, which is smooth at x = 1; for x > 1, θ is imaginary."""
+    return near_zero(1 - x, ANGLE_PER_SINE, lambda w: angle_per_sine_away(1 - w), 0.25)
+
+
+def angle_per_sine_away(x: Any) -> Any:
+    """Return θ/sin θ for x other than 1."""
+    square = (1 - x) * (1 + x)
     if np.iscomplexobj(x):
-        return np.arccos(x), False
+        return np.arccos(x) / np.sqrt(square)
     outside = x > 1
     if not np.any(outside):
-        return np.arccos(x), outside
-    inner = np.arccos(np.where(outside, 1.0, x))
-    return np.where(outside, np.arccosh(np.where(outside, x, 1.0)), inner), outside
+        return np.arccos(x) / np.sqrt(square)
+    angle = np.where(
+        outside,
+        np.arccosh(np.where(outside, x, 2.0)),
+        np.arccos(np.where(outside, 0.0, x)),
+    )
+    return angle / np.sqrt(np.where(outside, -square, square))
 
 
 def t_by_degree(n: Any, x: Any) -> Any:
-    """Return ∂T_n(x)/∂n."""
-    theta, outside = angle(x)
-    slope = -theta * np.sin(n * theta)
-    return np.where(outside, theta * np.sinh(n * theta), slope) if np.any(outside) else slope
+    """Return ∂T_n(x)/∂n = -θ sin nθ = -θ/sin θ (1-x²) U_(n-1)(x), smooth at x = 1."""
+    left = np.real(x) < 0  # here U has a singularity, at x = -1
+    if np.all(left):
+        theta = np.arccos(x)
+        return -theta * np.sin(n * theta)
+    right = np.where(left, 0.0, x) if np.any(left) else x
+    u = special.eval_chebyu(n - 1, right)
+    slope = -angle_per_sine(right) * (1 - right) * (1 + right) * u
+    if not np.any(left):
+        return slope
+    theta = np.arccos(np.where(left, x, 0.0))
+    return np.where(left, -theta * np.sin(n * theta), slope)
 
 
 def u_by_degree(n: Any, x: Any) -> Any:
-    """Return ∂U_n(x)/∂n, at x = 1, where θ = 0, its limit 1."""
-    theta, outside = angle(x)
-    level = theta == 0
-    safe = np.where(level, 1.0, theta) if np.any(level) else theta
-    slope = safe * np.cos((n + 1) * safe) / np.sin(safe)
-    if np.any(outside):
-        slope = np.where(outside, safe * np.cosh((n + 1) * safe) / np.sinh(safe), slope)
-    return np.where(level, 1.0, slope) if np.any(level) else slope
+    """Return ∂U_n(x)/∂n = θ/sin θ cos (n+1)θ = θ/sin θ T_(n+1)(x), smooth at x = 1."""
+    return angle_per_sine(x) * special.eval_chebyt(n + 1, x)
 
 
 def u_slope(n: Any, x: Any) -> Any:

@@ -50,21 +50,25 @@ def _ignoring_output(partial: Any, sign: int) -> Any:
 
 def inverse(
     f: Callable,
+    distribution: Callable,
     solved: int,
     value: int,
     *partials: Callable,
     falling: bool = False,
     positive: bool = True,
+    searched: bool = False,
 ) -> None:
     """Give rules to the function that solves F(*args) = p for one of the arguments.
 
-    Where there is no solution SciPy returns the end of the range that it has searched, 0 or 1e10
-    and more: a constant.
+    Where there is no solution SciPy returns the end of the range that it has searched, a constant.
+    Most ends are 0, or 1e10 and more: what is that small or large is put into F.
 
     Parameters
     ----------
     f : callable
         Takes p and the arguments of F, in their order, without the one it solves for.
+    distribution : callable
+        F, or its complement if p is that of the complement.
     solved : int
         The position in F of what is solved for.
     value : int
@@ -75,15 +79,20 @@ def inverse(
         Whether p is that of the complement 1 - F.
     positive : bool
         Whether what is solved for is positive.
+    searched : bool
+        Whether the range has other ends.
     """
 
     def solution(y: Any, args: tuple) -> tuple[list, Any]:
         """Return the arguments of F, and where they solve nothing."""
         size = np.abs(y)
-        none = (size >= 1e10) | ((size <= 1e-100) & positive)
+        none = (size >= 1e10) | ((size <= 1e-100) & positive) | searched
         given = [a for i, a in enumerate(args) if i != value]
-        given.insert(solved, np.where(none, 1.0, y) if np.any(none) else y)
-        return given, none
+        if not np.any(none):
+            return [*given[:solved], y, *given[solved:]], none
+        p = distribution(*given[:solved], y, *given[solved:])
+        none = none & ~(np.abs(p - args[value]) <= 1e-3 * np.minimum(p, 1 - p))
+        return [*given[:solved], np.where(none, 1.0, y), *given[solved:]], none
 
     def by_value(y: Any, *args: Any) -> Any:
         given, none = solution(y, args)
@@ -126,7 +135,11 @@ def inside(density: Callable, k: Any, n: Any, p: Any) -> Any:
     return np.where(all_counted, 0.0, density(*safe, p))
 
 
-# The same as functions of real numbers of events: I_{1-p}(n-k, k+1) = 1 - I_p(k+1, n-k).
+def binomial(k: Any, n: Any, p: Any) -> Any:
+    """Return F for a real number of events: I_{1-p}(n-k, k+1) = 1 - I_p(k+1, n-k)."""
+    return special.betaincc(k + 1.0, n - k, p)
+
+
 BINOMIAL_REAL = (
     lambda k, n, p: beta_by_b(k + 1.0, n - k, p) - beta_by_a(k + 1.0, n - k, p),
     lambda k, n, p: -beta_by_b(k + 1.0, n - k, p),
@@ -134,24 +147,37 @@ BINOMIAL_REAL = (
 )
 
 distribution(special.bdtr, *BINOMIAL, complement=special.bdtrc)
-inverse(special.bdtri, 2, 2, *BINOMIAL)
-inverse(special.bdtrik, 0, 0, *BINOMIAL_REAL)
-inverse(special.bdtrin, 1, 1, *BINOMIAL_REAL)
+inverse(special.bdtri, lambda k, n, p: binomial(np.floor(k), np.trunc(n), p), 2, 2, *BINOMIAL)
+inverse(special.bdtrik, binomial, 0, 0, *BINOMIAL_REAL)
+inverse(special.bdtrin, binomial, 1, 1, *BINOMIAL_REAL)
 
 NEGATIVE_BINOMIAL = (
     ZeroTangent(),
     NoTangent(),
     lambda k, n, p: beta_density(np.trunc(n) * 1.0, np.floor(k) + 1.0, p),
 )
+
+
+def negative_binomial(k: Any, n: Any, p: Any) -> Any:
+    """Return F for real numbers of events."""
+    return special.betainc(n * 1.0, k + 1.0, p)
+
+
 NEGATIVE_BINOMIAL_REAL = (
     lambda k, n, p: beta_by_b(n, k + 1.0, p),
     lambda k, n, p: beta_by_a(n, k + 1.0, p),
     lambda k, n, p: beta_density(n, k + 1.0, p),
 )
 distribution(special.nbdtr, *NEGATIVE_BINOMIAL, complement=special.nbdtrc)
-inverse(special.nbdtri, 2, 2, *NEGATIVE_BINOMIAL)
-inverse(special.nbdtrik, 0, 0, *NEGATIVE_BINOMIAL_REAL)
-inverse(special.nbdtrin, 1, 1, *NEGATIVE_BINOMIAL_REAL)
+inverse(
+    special.nbdtri,
+    lambda k, n, p: negative_binomial(np.floor(k), np.trunc(n), p),
+    2,
+    2,
+    *NEGATIVE_BINOMIAL,
+)
+inverse(special.nbdtrik, negative_binomial, 0, 0, *NEGATIVE_BINOMIAL_REAL)
+inverse(special.nbdtrin, negative_binomial, 1, 1, *NEGATIVE_BINOMIAL_REAL)
 
 POISSON = (ZeroTangent(), lambda k, m: -gamma_density(np.floor(k) + 1.0, m))
 POISSON_REAL = (
@@ -159,8 +185,8 @@ POISSON_REAL = (
     lambda k, m: -gamma_density(k + 1.0, m),
 )
 distribution(special.pdtr, *POISSON, complement=special.pdtrc)
-inverse(special.pdtri, 1, 1, *POISSON)
-inverse(special.pdtrik, 0, 0, *POISSON_REAL)
+inverse(special.pdtri, special.pdtr, 1, 1, *POISSON)
+inverse(special.pdtrik, special.pdtr, 0, 0, *POISSON_REAL)
 
 # ------------------------------------------------------------------------------- χ², gamma, F, t
 
@@ -169,8 +195,8 @@ CHI2 = (
     lambda v, x: gamma_density(v / 2, x / 2) / 2,
 )
 distribution(special.chdtr, *CHI2, complement=special.chdtrc)
-inverse(special.chdtri, 1, 1, *CHI2, falling=True)
-inverse(special.chdtriv, 0, 0, *CHI2)
+inverse(special.chdtri, special.chdtrc, 1, 1, *CHI2, falling=True)
+inverse(special.chdtriv, special.chdtr, 0, 0, *CHI2)
 
 GAMMA = (
     lambda a, b, x: x * gamma_density(b * 1.0, a * x),
@@ -178,26 +204,42 @@ GAMMA = (
     lambda a, b, x: a * gamma_density(b * 1.0, a * x),
 )
 distribution(special.gdtr, *GAMMA, complement=special.gdtrc)
-inverse(special.gdtria, 0, 0, *GAMMA)
-inverse(special.gdtrib, 1, 1, *GAMMA)
-inverse(special.gdtrix, 2, 2, *GAMMA)
+inverse(special.gdtria, special.gdtr, 0, 0, *GAMMA)
+inverse(special.gdtrib, special.gdtr, 1, 1, *GAMMA)
+inverse(special.gdtrix, special.gdtr, 2, 2, *GAMMA)
 
 
 def f_density(d: Any, e: Any, x: Any) -> tuple[Any, Any, Any]:
-    """Return u, the density at u of the beta distribution, and (dx + e)²."""
+    """Return u and 1 - u, the density at u of the beta distribution, and (dx + e)²."""
     total = d * x + e
-    u = d * x / total
-    return u, beta_density(d / 2, e / 2, u, e / total), total * total
+    u, rest = d * x / total, e / total
+    return (u, rest), beta_density(d / 2, e / 2, u, rest), total * total
+
+
+def beta_by_shape(a: Any, b: Any, x: tuple[Any, Any], position: int) -> Any:
+    """Return a derivative of I_x(a, b) by a shape, given x and 1 - x.
+
+    Of these it takes the smaller one, as it may be tiny: I_x(a, b) = 1 - I_(1-x)(b, a).
+    """
+    upper = x[0] > 0.5
+    slopes = (beta_by_a, beta_by_b)
+    lower_part, upper_part = slopes[position], slopes[1 - position]
+    if not np.any(upper):
+        return lower_part(a, b, x[0])
+    from_above = -upper_part(b, a, np.where(upper, x[1], 0.5))
+    if np.all(upper):
+        return from_above
+    return np.where(upper, from_above, lower_part(a, b, np.where(upper, 0.5, x[0])))
 
 
 def f_by_d(d: Any, e: Any, x: Any) -> Any:
     u, density, square = f_density(d, e, x)
-    return beta_by_a(d / 2, e / 2, u) / 2 + density * x * e / square
+    return beta_by_shape(d / 2, e / 2, u, 0) / 2 + density * x * e / square
 
 
 def f_by_e(d: Any, e: Any, x: Any) -> Any:
     u, density, square = f_density(d, e, x)
-    return beta_by_b(d / 2, e / 2, u) / 2 - density * x * d / square
+    return beta_by_shape(d / 2, e / 2, u, 1) / 2 - density * x * d / square
 
 
 def f_by_x(d: Any, e: Any, x: Any) -> Any:
@@ -207,8 +249,8 @@ def f_by_x(d: Any, e: Any, x: Any) -> Any:
 
 F = (f_by_d, f_by_e, f_by_x)
 distribution(special.fdtr, *F, complement=special.fdtrc)
-inverse(special.fdtri, 2, 2, *F)
-inverse(special.fdtridfd, 1, 1, *F)
+inverse(special.fdtri, special.fdtr, 2, 2, *F)
+inverse(special.fdtridfd, special.fdtr, 1, 1, *F)
 
 
 def t_density(v: Any, t: Any) -> Any:
@@ -218,13 +260,14 @@ def t_density(v: Any, t: Any) -> Any:
 
 def t_by_v(v: Any, t: Any) -> Any:
     """Return the derivative by the degrees of freedom: odd in t, from the lower tail."""
-    return -np.sign(t) * parameter_slope(special.stdtr, (v, -np.abs(t)), 0, v / 3)
+    side = np.where(t > 0, -1.0, 1.0)
+    return side * parameter_slope(special.stdtr, (v, side * t), 0, v / 3)
 
 
 STUDENT = (t_by_v, t_density)
 distribution(special.stdtr, *STUDENT)
-inverse(special.stdtrit, 1, 1, *STUDENT, positive=False)
-inverse(special.stdtridf, 0, 0, *STUDENT)
+inverse(special.stdtrit, special.stdtr, 1, 1, *STUDENT, positive=False)
+inverse(special.stdtridf, special.stdtr, 0, 0, *STUDENT)
 
 # --------------------------------------------------------------------------------- noncentral
 
@@ -255,9 +298,9 @@ CHI2_NONCENTRAL = (
     lambda x, v, nc: -noncentral_chi2_density(x, v + 2.0, nc),
 )
 distribution(special.chndtr, *CHI2_NONCENTRAL)
-inverse(special.chndtrix, 0, 0, *CHI2_NONCENTRAL)
-inverse(special.chndtridf, 1, 1, *CHI2_NONCENTRAL)
-inverse(special.chndtrinc, 2, 2, *CHI2_NONCENTRAL)
+inverse(special.chndtrix, special.chndtr, 0, 0, *CHI2_NONCENTRAL, searched=True)
+inverse(special.chndtridf, special.chndtr, 1, 1, *CHI2_NONCENTRAL, searched=True)
+inverse(special.chndtrinc, special.chndtr, 2, 2, *CHI2_NONCENTRAL, searched=True)
 
 
 def interpolated(f: Callable, position: int, reach: Callable) -> Callable:
@@ -295,10 +338,10 @@ F_NONCENTRAL = (
     noncentral_f_density,
 )
 distribution(special.ncfdtr, *F_NONCENTRAL)
-inverse(special.ncfdtri, 3, 3, *F_NONCENTRAL)
-inverse(special.ncfdtridfd, 1, 1, *F_NONCENTRAL)
-inverse(special.ncfdtridfn, 0, 0, *F_NONCENTRAL)
-inverse(special.ncfdtrinc, 2, 2, *F_NONCENTRAL)
+inverse(special.ncfdtri, special.ncfdtr, 3, 3, *F_NONCENTRAL, searched=True)
+inverse(special.ncfdtridfd, special.ncfdtr, 1, 1, *F_NONCENTRAL, searched=True)
+inverse(special.ncfdtridfn, special.ncfdtr, 0, 0, *F_NONCENTRAL, searched=True)
+inverse(special.ncfdtrinc, special.ncfdtr, 2, 2, *F_NONCENTRAL, searched=True)
 
 T_NONCENTRAL = (
     interpolated(special.nctdtr, 0, lambda v, nc, t: v / 3),
@@ -306,9 +349,9 @@ T_NONCENTRAL = (
     interpolated(special.nctdtr, 2, lambda v, nc, t: np.minimum(np.sqrt(v) / 3, 0.75)),
 )
 distribution(special.nctdtr, *T_NONCENTRAL)
-inverse(special.nctdtrit, 2, 2, *T_NONCENTRAL, positive=False)
-inverse(special.nctdtridf, 0, 0, *T_NONCENTRAL)
-inverse(special.nctdtrinc, 1, 1, *T_NONCENTRAL, positive=False)
+inverse(special.nctdtrit, special.nctdtr, 2, 2, *T_NONCENTRAL, positive=False, searched=True)
+inverse(special.nctdtridf, special.nctdtr, 0, 0, *T_NONCENTRAL, searched=True)
+inverse(special.nctdtrinc, special.nctdtr, 1, 1, *T_NONCENTRAL, positive=False, searched=True)
 
 # ------------------------------------------------------------------------------------- normal
 

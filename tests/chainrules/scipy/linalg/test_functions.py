@@ -3,6 +3,7 @@ import pytest
 from scipy import linalg
 
 import autodiff
+from chainrules_core import NotImplementedTangentError
 from tests.chainrules.scipy.linalg.cases import case, single
 from tests.helpers import normal_draws
 
@@ -20,10 +21,12 @@ CASES = [
     *[case(linalg.expm, a) for a in (A, Z, *single(A), np.stack([A, B]), A.tolist())],
     *[case(linalg.expm_frechet, *x) for x in [(A, B), (Z, C), (9 * A, B), (A, B.tolist())]],
     case(linalg.expm_frechet, 5 * Z, C, compute_expm=False),
+    case(linalg.expm_frechet, np.stack([A, 9 * B]), np.stack([B, A])),
     *[case(linalg.logm, a) for a in (P, TURN, PZ, P.tolist())],
     *[case(linalg.sqrtm, a) for a in (P, TURN, PZ, P.tolist())],
     *[case(linalg.signm, a) for a in (TURN - 1.5 * EYE, P - 2 * EYE, Z, TURN.tolist())],
     *[case(linalg.fractional_matrix_power, a, t) for a in (P, PZ) for t in (0.4, -1.5)],
+    case(linalg.fractional_matrix_power, P.tolist(), 0.4),
     case(linalg.solve_sylvester, STABLE, STABLE[:2, :2], real(3, 2)),
     case(linalg.solve_sylvester, STABLE_Z, STABLE[:2, :2], compl(3, 2)),
     case(linalg.solve_sylvester, *single(STABLE, STABLE, B)),
@@ -128,3 +131,68 @@ def test_plain_arguments_run_as_they_are(f, check_modes):
 def test_second_derivatives_at_a_symmetric_matrix(f, check_modes):
     """Perturbations need not be symmetric, and ``eigh`` reads one triangle alone."""
     check_modes(f, P)
+
+
+@pytest.mark.parametrize("t", [1.5, 2.5, 3.0])
+@pytest.mark.parametrize("values", [(0.0, 1.0, 2.0), (0.0, 0.0, 2.0)])
+def test_powers_of_singular_matrices(values, t):
+    basis = np.array([[1.0, 0.3, -0.2], [0.4, 1.0, 0.5], [-0.1, 0.2, 1.0]])
+    a, a_dot = (basis @ np.diag(d) @ np.linalg.inv(basis) for d in (values, (0.3, 0.5, 0.2)))
+
+    def f(a):
+        return np.sum(B * np.real(linalg.fractional_matrix_power(a, t)))
+
+    slopes = t * np.array(values) ** (t - 1) * np.array([0.3, 0.5, 0.2])
+    expected = np.sum(B * (basis @ np.diag(slopes) @ np.linalg.inv(basis)))
+    np.testing.assert_allclose(np.sum(autodiff.gradient(f, a) * a_dot), expected, rtol=1e-6)
+    np.testing.assert_allclose(autodiff.jvp(f, (a,), (a_dot,))[1], expected, rtol=1e-6)
+
+
+def test_no_number_at_a_singular_matrix():
+    singular = np.diag([0.0, 1.0, 2.0])
+    root = autodiff.gradient(lambda a: np.sum(linalg.fractional_matrix_power(a, 0.5)), singular)
+    assert not np.all(np.isfinite(root))
+    with pytest.raises(NotImplementedTangentError, match="sign of a singular matrix"):
+        autodiff.gradient(lambda a: np.sum(linalg.signm(a)), singular)
+
+
+def test_polar_factors_of_a_singular_matrix():
+    """Both modes give the derivative without the jump of the vector that belongs to zero."""
+    skew = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 2.0], [0.0, -2.0, 0.0]])
+    for side in ("right", "left"):
+
+        def f(a, side=side):
+            u, p = linalg.polar(a, side)
+            return np.sum(B * u) + np.sum(B.T * p)
+
+        found = np.sum(autodiff.gradient(f, skew) * B)
+        np.testing.assert_allclose(found, autodiff.jvp(f, (skew,), (B,))[1], rtol=1e-10)
+
+
+# Functions whose bodies call LAPACK, which knows no list with traced values.
+OF_LISTS = {
+    "solve_banded": lambda a: linalg.solve_banded((1, 1), a, a[0]),
+    "solveh_banded": lambda a: linalg.solveh_banded([a[0], [x + 20 for x in a[1]]], a[0]),
+    "lu": lambda a: linalg.lu(a)[2],
+    "lu_factor": lambda a: linalg.lu_solve(linalg.lu_factor(a), a[0]),
+    "solve_sylvester": lambda a: linalg.solve_sylvester(a, a, a),
+    "solve_continuous_lyapunov": lambda a: linalg.solve_continuous_lyapunov(a, a),
+    "solve_discrete_lyapunov": lambda a: linalg.solve_discrete_lyapunov(a, a),
+    "solve_continuous_are": lambda a: linalg.solve_continuous_are(a, a, EYE.tolist(), EYE),
+    "fractional_matrix_power": lambda a: linalg.fractional_matrix_power(a, 0.5),
+    "matrix_balance": lambda a: linalg.matrix_balance(a)[0],
+    "khatri_rao": lambda a: linalg.khatri_rao(a, a),
+}
+
+
+@pytest.mark.parametrize("f", OF_LISTS.values(), ids=OF_LISTS)
+def test_lists(f):
+    def total(a):
+        return np.sum(np.atleast_2d(f(a))[:3, :3] * B)
+
+    expected = autodiff.gradient(total, P)
+    np.testing.assert_allclose(autodiff.gradient(total, P.tolist()), expected, rtol=1e-9)
+
+
+def test_one_matrix_and_a_stack_of_directions(check_modes):
+    check_modes(lambda a, e: linalg.expm_frechet(a, e), A, np.stack([A, B]))

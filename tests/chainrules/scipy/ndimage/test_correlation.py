@@ -114,3 +114,10 @@ def test_empty(shape):
     for f in (ndimage.gaussian_filter, ndimage.uniform_filter, ndimage.maximum_filter):
         bar = autodiff.gradient(lambda x, f=f: np.sum(f(x, 2)), x)
         assert bar.shape == shape
+
+
+def test_complex_magnitudes_at_a_corner_where_all_slopes_are_zero(check_modes):
+    x = np.cos(np.arange(20.0)).reshape(4, 5) + 1j * np.sin(np.arange(20.0) ** 2).reshape(4, 5)
+    check_modes(
+        lambda x: ndimage.gaussian_gradient_magnitude(x, 0.8, mode="mirror"), x, twice=False
+    )

@@ -81,3 +81,23 @@ def check_curvature():
                 assert forward == pytest.approx(expected, rel=rtol, abs=rtol), (j, function)
 
     return check
+
+
+@pytest.fixture
+def check_mixed():
+    """Check second derivatives by all pairs of numbers; each half comes from its own rule."""
+
+    def check(f, *args, step=1e-4, rtol=1e-5):
+        def value(x):
+            return f(*[x[i] for i in range(len(args))])
+
+        x = np.array(args)
+        moves = step * np.eye(len(args))
+        with np.errstate(all="ignore"):
+            pairs = [[autodiff.gradient(value, x + k * move) for k in (1, -1)] for move in moves]
+            expected = np.stack([(ahead - back) / (2 * step) for ahead, back in pairs])
+            found = autodiff.hessian(value, x)
+        np.testing.assert_allclose(found, found.T, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol)
+
+    return check

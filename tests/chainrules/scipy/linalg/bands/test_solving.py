@@ -56,3 +56,8 @@ def solved(a, b, lower):
 )
 def test_engine(f, xs, check_modes):
     check_modes(f, *xs)
+
+
+@pytest.mark.parametrize("widths", [(1, 1), [1, 1]])
+def test_second_derivatives_with_three_diagonals(widths, check_modes):
+    check_modes(lambda ab, b: linalg.solve_banded(widths, ab, b), AB[:3], real(5))

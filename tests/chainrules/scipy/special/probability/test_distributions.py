@@ -92,6 +92,41 @@ def test_engine(case, check_curvature):
     check_curvature(f, *[unpaired(a).primal for a in args])
 
 
+@pytest.mark.parametrize(
+    "case",
+    [
+        (special.stdtr, 3.0, 0.0),  # here the derivative by the degrees of freedom is 0
+        (special.stdtr, 3.0, 0.4),
+        (special.stdtrit, 3.0, 0.5),
+        (special.gdtria, 0.4, 2.3, 0.7),
+        (special.fdtr, 2.3, 3.1, 0.7),
+        (special.fdtri, 2.3, 3.1, 0.7),
+    ],
+    ids=name,
+)
+def test_mixed_derivatives(case, check_mixed):
+    check_mixed(*case)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (special.gdtria, 0.9, 0.9, 1e-10),
+        (special.gdtrix, 1e-11, 2.3, 0.4),
+        (special.fdtri, 0.25, 0.01, 0.25),
+        (special.fdtr, 0.25, 0.01, 1e20),
+    ],
+    ids=name,
+)
+def test_solutions_far_out(case):
+    """A large solution is one, if it solves; near its ends a distribution function has digits."""
+    f, *args = case
+    found = autodiff.gradient(f, *args)
+    for i, (slope, a) in enumerate(zip(found, args, strict=True)):
+        ends = [f(*args[:i], a * (1 + k * 1e-6), *args[i + 1 :]) for k in (1, -1)]
+        assert slope == pytest.approx((ends[0] - ends[1]) / (2e-6 * a), rel=1e-5)
+
+
 # (function, arguments) for which there is no solution: SciPy returns the end of its search.
 NO_SOLUTION = [
     (special.bdtrik, 0.01, 5.0, 0.3),
@@ -101,6 +136,8 @@ NO_SOLUTION = [
     (special.chndtrinc, 2.3, 1.7, 0.9),
     (special.chndtridf, 2.3, 0.999, 0.8),
     (special.ncfdtridfn, 0.4, 3.1, 0.7, 1.2),
+    (special.ncfdtrinc, 0.75, 1.0, 0.0, 10.0),
+    (special.nctdtrinc, 2.0, 0.0, 3.0),
 ]
 
 
