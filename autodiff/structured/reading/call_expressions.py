@@ -35,7 +35,12 @@ from autodiff.structured.form.known_functions import (
     method_of_array,
     method_of_number,
 )
-from autodiff.structured.reading.containers.classes import class_of, is_class, is_object
+from autodiff.structured.reading.containers.classes import (
+    class_of,
+    is_asked_by_class,
+    is_class,
+    is_object,
+)
 from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.sequences import SequenceReader, is_sequence
 from autodiff.structured.reading.libraries.argument_checks import pop_out
@@ -471,6 +476,8 @@ class CallReader(SequenceReader):
 
     def _is_instance(self, x: Any, classes: Any) -> Value:
         asked = known(self.pack(classes))
+        if not is_asked_by_class(asked):
+            raise UnsupportedError("isinstance by a class that decides for itself")
         if (
             type(x) in OBJECTS
             or isinstance(x, RecordValue)

@@ -5,6 +5,7 @@ Each lookup in a class becomes a guard, which is checked at each call.
 
 from __future__ import annotations
 
+import abc
 import ast
 import types
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.intercept.source.library_code import is_of_library
 from autodiff.structured.form.function_ir import InstanceValue, RecordValue, Value
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
 from autodiff.structured.reading.builder import ProgramBuilder
@@ -199,3 +201,19 @@ def _is_super(node: ast.AST) -> bool:
 def is_data_descriptor(x: Any) -> bool:
     """Whether a class attribute takes precedence over those of its objects."""
     return hasattr(type(x), "__set__") or hasattr(type(x), "__delete__")
+
+
+def is_asked_by_class(asked: Any) -> bool:
+    """Whether ``isinstance(x, asked)`` depends on the class of `x` alone, at all calls.
+
+    A metaclass may answer otherwise, and other classes may be registered with an abstract one.
+    """
+    if isinstance(asked, tuple):
+        return all(map(is_asked_by_class, asked))
+    if isinstance(asked, types.UnionType):
+        return is_asked_by_class(asked.__args__)
+    if not isinstance(asked, type):
+        return False
+    answer: Any = type(asked).__instancecheck__
+    is_abstract = answer is abc.ABCMeta.__instancecheck__
+    return answer is type.__instancecheck__ or (is_abstract and is_of_library(asked))
