@@ -165,6 +165,7 @@ class _Fixed(tuple):
     """Stands in kinds for tuples of unknown length."""
 
 
+_STANDS_FOR: dict[type, type] = {_Bounded: collections.deque, _Table: dict, _Fixed: tuple}
 _LIST = frozenset([list])
 _DEQUES = frozenset([collections.deque, _Bounded])
 _TUPLE = frozenset([_Fixed])
@@ -211,6 +212,13 @@ class Kind(NamedTuple):
     def is_array(self) -> bool:
         """Whether it is an array."""
         return self.dtype is not None
+
+    @property
+    def own_classes(self) -> frozenset[type]:
+        """The classes that it may have in the function, where no class stands for another one."""
+        if self.is_table and self.owner is not None:
+            return frozenset([collections.defaultdict])
+        return frozenset([_STANDS_FOR.get(cls, cls) for cls in self.classes])
 
     @property
     def is_list(self) -> bool:

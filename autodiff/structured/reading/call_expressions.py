@@ -456,7 +456,9 @@ class CallReader(SequenceReader):
         if f is getattr and len(args) == 2 and type(name := known(self.pack(args[1]))) is str:
             return self.read_attribute(args[0], name)
         if f is hasattr and len(args) == 2 and (classes := _classes_of(args[0])):
-            answers = {hasattr(c, known(self.pack(args[1]))) for c in classes}
+            if type(name := known(self.pack(args[1]))) is not str:
+                return NotImplemented
+            answers = {any(name in vars(base) for base in c.__mro__) for c in classes}
             return self.const(answers.pop()) if len(answers) == 1 else NotImplemented
         if f in (abs, bool) and len(args) == 1 and is_object(args[0]):
             return self.abs_or_bool_of_object(f, args[0])
@@ -491,7 +493,7 @@ class CallReader(SequenceReader):
         elif x.kind.is_known:
             answers = {isinstance(x.kind.value, asked)}
         else:
-            answers = {issubclass(c, asked) for c in x.kind.classes}
+            answers = {issubclass(c, asked) for c in x.kind.own_classes}
         if len(answers) == 1:
             return self.const(answers.pop())
         op = Op("length", [x, self.const(asked)], f=isinstance)
@@ -559,7 +561,7 @@ def _must_unpack(kind: Kind) -> bool:
 def _classes_of(x: Any) -> frozenset[type]:
     """Return the possible classes of a number, array, list, tuple or dict; none for others."""
     if type(x) is Value:
-        return frozenset() if x.kind.is_object or x.kind.is_known else x.kind.classes
+        return frozenset() if x.kind.is_object or x.kind.is_known else x.kind.own_classes
     classes: dict[type, type] = {tuple: tuple, Items: list, Named: dict}
     cls = classes.get(type(x))
     return frozenset() if cls is None else frozenset([cls])

@@ -1,8 +1,9 @@
-"""``isinstance`` in loops, where a metaclass answers for its classes."""
+"""``isinstance``, ``type`` and ``hasattr`` in loops: of containers, and by metaclasses."""
 
 from __future__ import annotations
 
 import abc
+import collections
 import numbers
 from collections.abc import Callable
 from typing import Any
@@ -92,3 +93,75 @@ def test_classes_are_registered_later() -> None:
 def test_what_the_class_alone_decides_is_known(runs: list[str]) -> None:
     np.testing.assert_allclose(slope(by_class), 2 * X)
     assert runs == ["by_class"]
+
+
+def code(x: Any) -> float:
+    """Tell the classes of values apart."""
+    if type(x) is tuple:
+        return 1.0
+    if type(x) is collections.deque:
+        return 2.0
+    if type(x) is dict:
+        return 3.0
+    if type(x) is collections.defaultdict:
+        return 4.0
+    return 5.0 if isinstance(x, list) else 6.0
+
+
+def of_tuple(xs: Any) -> Any:
+    total = 0.0
+    for x in xs:
+        ys = tuple(xs)
+        total += x * x * code(ys) + (0.0 if hasattr(ys, "__dict__") else x)
+    return total
+
+
+def of_comprehension(xs: Any) -> Any:
+    total = 0.0
+    for x in xs:
+        total += x * x * code(tuple(y * x for y in xs)[1:])
+    return total
+
+
+def of_bounded(xs: Any) -> Any:
+    total = 0.0
+    for x in xs:
+        total += x * x * code(collections.deque(xs, 2))
+    return total
+
+
+def of_dict(xs: Any) -> Any:
+    total = 0.0
+    for x in xs:
+        d = {}
+        for i in range(len(xs)):
+            d[i] = x
+        total += x * d[0] * code(d) + (0.0 if hasattr(d, "__dict__") else x)
+    return total
+
+
+def of_default(xs: Any) -> Any:
+    total = 0.0
+    for x in xs:
+        d = collections.defaultdict(float)
+        for i in range(len(xs)):
+            d[i % 2] += x
+        total += x * d[0] * code(d) * (2.0 if isinstance(d, collections.defaultdict) else 1.0)
+    return total
+
+
+def of_numbers(xs: Any) -> Any:
+    total = 0.0
+    for x in xs:
+        total += x * x * ((2.0 if hasattr(x, "item") else 3.0) + hasattr(1.0, "__name__"))
+    return total
+
+
+CONTAINERS = [of_tuple, of_comprehension, of_bounded, of_dict, of_default, of_numbers]
+
+
+@pytest.mark.parametrize("f", CONTAINERS, ids=lambda f: f.__name__)
+def test_containers_are_of_the_classes_that_python_gives(
+    f: Callable, check_sweep: Callable
+) -> None:
+    check_sweep(f, X)
