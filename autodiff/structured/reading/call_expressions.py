@@ -480,12 +480,10 @@ class CallReader(SequenceReader):
         asked = known(self.pack(classes))
         if not is_asked_by_class(asked):
             raise UnsupportedError("isinstance by a class that decides for itself")
-        if (
-            type(x) in OBJECTS
-            or isinstance(x, RecordValue)
-            or (type(x) is Value and x.kind.is_object)
-        ):
+        if isinstance(x, RecordValue):
             answers = {issubclass(class_of(x), asked)}
+        elif type(x) in OBJECTS or (type(x) is Value and x.kind.is_object):
+            answers = {issubclass(self.guarded_class(x), asked)}
         elif isinstance(x, (tuple, Named)):
             answers = {
                 isinstance([] if type(x) is Items else {} if type(x) is Named else (), asked)

@@ -77,10 +77,16 @@ class ClassReader(ProgramBuilder):
         bases = class_of(owner).__mro__ if is_object(owner) else ()
         if cls not in bases:
             raise UnsupportedError("super() without an object of this class")
-        if type(owner) is OutsideObject:
-            self.guard_lookup(ClassLookup, owner.x, "", owner.cls)
-        self.guard_lookup(BasesLookup, class_of(owner), "", bases)
+        self.guarded_class(owner)
         return SuperProxy(owner, bases[bases.index(cls) + 1 : -1])
+
+    def guarded_class(self, owner: Any) -> type:
+        """Return the class of an object, and guard that it stays, with its bases."""
+        cls = class_of(owner)
+        if type(owner) is OutsideObject:
+            self.guard_lookup(ClassLookup, owner.x, "", cls)
+        self.guard_lookup(BasesLookup, cls, "", cls.__mro__)
+        return cls
 
     def super_attribute(self, owner: SuperProxy, name: str) -> Any:
         """Read an attribute of ``super()``."""

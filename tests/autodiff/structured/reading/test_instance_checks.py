@@ -69,6 +69,32 @@ def by_class(xs: Any) -> Any:
     return total
 
 
+class Shape:
+    pass
+
+
+class Line(Shape):
+    pass
+
+
+class Round(Shape):
+    pass
+
+
+class Disc(Round):
+    pass
+
+
+OUTSIDE = Disc()
+
+
+def by_outside(xs: Any) -> Any:
+    total = 0.0
+    for x in xs:
+        total += x * x if isinstance(OUTSIDE, Round) else 3.0 * x
+    return total
+
+
 def slope(f: Callable) -> Any:
     return autodiff.gradient(lambda x: f(x) * 1.0, X)
 
@@ -88,6 +114,21 @@ def test_classes_are_registered_later() -> None:
     np.testing.assert_allclose(slope(by_register), np.full(3, 3.0))
     Weight.register(int)
     np.testing.assert_allclose(slope(by_register), 2 * X)
+
+
+CHANGES = [(Disc, "__bases__", (Line,)), (OUTSIDE, "__class__", Line)]
+
+
+@pytest.mark.parametrize("owner, name, new", CHANGES, ids=["bases", "class"])
+def test_the_class_or_its_bases_change(owner: Any, name: str, new: Any, runs: list[str]) -> None:
+    np.testing.assert_allclose(slope(by_outside), 2 * X)
+    assert runs == ["by_outside"]
+    before = getattr(owner, name)
+    setattr(owner, name, new)
+    try:
+        np.testing.assert_allclose(slope(by_outside), np.full(3, 3.0))
+    finally:
+        setattr(owner, name, before)
 
 
 def test_what_the_class_alone_decides_is_known(runs: list[str]) -> None:
