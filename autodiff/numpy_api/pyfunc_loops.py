@@ -58,22 +58,29 @@ def together(values: list, shape: tuple[int, ...], dtype: Any = None) -> Any:
     return made if dtype is None or made.dtype == dtype else made.astype(dtype)
 
 
-def each_element(function: Callable, nout: int, inputs: tuple) -> Any:
+def each_element(function: Callable, nout: int, inputs: tuple, has_dtypes: bool = False) -> Any:
     """Call a function of numbers for each element, as a ufunc of ``np.frompyfunc`` does.
 
-    Where a result is traced, the array of them is one of numbers, not of objects.
+    With `has_dtypes`, it gets NumPy's numbers. Where a result is traced, the array of them is one
+    of numbers, not of objects.
     """
-    shape, results = looped(function, inputs)
+    shape, results = looped(function, inputs, has_dtypes)
     if nout == 1:
         return together(results, shape)
     return tuple([together([r[i] for r in results], shape) for i in range(nout)])
 
 
-def looped(function: Callable, inputs: tuple) -> tuple[tuple[int, ...], list]:
-    """Return the shape to which arrays are broadcast, and a function of each of their elements."""
+def looped(
+    function: Callable, inputs: tuple, has_dtypes: bool = False
+) -> tuple[tuple[int, ...], list]:
+    """Return the shape to which arrays are broadcast, and a function of each of their elements.
+
+    NumPy makes arrays of objects first, so the function gets Python's numbers.
+    """
     shape = np.broadcast_shapes(*map(np.shape, inputs))
     flat = [np.reshape(np.broadcast_to(a, shape), (-1,)) for a in inputs]
-    return shape, [function(*values) for values in zip(*flat, strict=True)]
+    elements = flat if has_dtypes else [x.tolist() for x in flat]
+    return shape, [function(*values) for values in zip(*elements, strict=True)]
 
 
 class _Loop(np.vectorize):
@@ -91,11 +98,16 @@ class _Loop(np.vectorize):
             return func()
         if 0 in np.broadcast_shapes(*map(np.shape, inputs)):
             return base._vectorize_call(self, func, [untraced(x) for x in inputs])
-        shape, results = looped(func, tuple(inputs))
-        if not isinstance(results[0], tuple):
-            return together(results, shape, otype(self, 0, results[0]))
-        columns = [[r[i] for r in results] for i in range(len(results[0]))]
-        return tuple([together(c, shape, otype(self, i, c[0])) for i, c in enumerate(columns)])
+        found: list = []
+        if self.otypes is None:  # then NumPy asks what the first of its own numbers gives
+            found.append(func(*[np.reshape(x, (-1,))[0] for x in inputs]))
+        known = found.copy() if self.cache else []
+        shape, results = looped(lambda *v: known.pop() if known else func(*v), tuple(inputs))
+        first = found[0] if found else results[0]
+        if not isinstance(first, tuple):
+            return together(results, shape, otype(self, 0, first))
+        columns = [[r[i] for r in results] for i in range(len(first))]
+        return tuple([together(c, shape, otype(self, i, first[i])) for i, c in enumerate(columns)])
 
 
 def vectorized(g: np.vectorize, intercept: Callable) -> Callable:
@@ -105,7 +117,7 @@ def vectorized(g: np.vectorize, intercept: Callable) -> Callable:
         if isinstance(g.pyfunc, type(NO_VALUE)) or type(g) is not np.vectorize:
             return calls.body_of(type(g).__call__)(g, *args, **kwargs)  # a decorator with options
         function = intercept(g.pyfunc)
-        return _Loop(function, g.otypes, None, g.excluded, signature=g.signature)(*args, **kwargs)
+        return _Loop(function, g.otypes, None, g.excluded, g.cache, g.signature)(*args, **kwargs)
 
     return in_a_loop
 

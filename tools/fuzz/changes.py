@@ -9,16 +9,18 @@ it is written.
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import random
 import re
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import autodiff
+from autodiff.structured.settings import Settings
 from chainrules_core import ChainRulesError
 from tools.fuzz.repeated import is_near, soon, traced
 
@@ -48,6 +50,36 @@ _VALUES = (
     "2.5", "3",
 )  # fmt: skip
 HOLDERS = Path(__file__).with_suffix(".txt").read_text().splitlines()
+_PLACES = (
+    """
+def f(x):
+    K = {read}
+    return {use}
+""",
+    """
+def kernel(x, n):
+    y = x
+    for _ in range(n):
+        K = {read}
+        y = y * 0.5 + ({use})
+    return y
+def f(x):
+    return kernel(x, 2) * 1.0
+""",
+    """
+def applied(g, x, n):
+    y = x
+    for _ in range(n):
+        y = y * 0.5 + g(x)
+    return y
+def f(x):
+    def g(x):
+        K = {read}
+        return {use}
+    return applied(g, x, 2) * 1.0
+""",
+)
+"""Where the value is read: as many programs for each of them as there are holders."""
 POINTS = (1.5, 0.7, -0.4, 1.1, 2.0, 0.9)
 CALLS = 14
 
@@ -58,12 +90,9 @@ def change_program(seed: int) -> str:
     setup, read, put = HOLDERS[seed % len(HOLDERS)].split(" | ")
     lines = "" if setup == "-" else re.sub(r";(?! \S)", "\n", setup)
     values = ["2.0"] * 3 + [rng.choice(_VALUES) for _ in range(CALLS - 3)]
+    place = _PLACES[seed // len(HOLDERS) % len(_PLACES)]
     return f"""{_HEAD}
-{lines}
-def f(x):
-    K = {read}
-    return {rng.choice(_USES)}
-VALUES = [{", ".join(values)}]
+{lines}{place.format(read=read, use=rng.choice(_USES))}VALUES = [{", ".join(values)}]
 def change(call):
     if call > 2:
         put(VALUES[call])
@@ -96,21 +125,38 @@ def _outcomes(module: types.ModuleType, slope: Callable) -> list[Any]:
     return found
 
 
+@contextlib.contextmanager
+def _from_source() -> Iterator[None]:
+    """Read the source of functions with loops at the first call."""
+    before = Settings.worth, Settings.least
+    Settings.worth = Settings.least = -1.0
+    try:
+        with traced():
+            yield
+    finally:
+        Settings.worth, Settings.least = before
+
+
+_KINDS: dict[str, Callable] = {
+    "traced": traced, "automatic": soon, "from source": _from_source, "compiled": traced,
+}  # fmt: skip
+
+
 def change_difference(seed: int) -> str:
-    """Return how a function differs by the automatic tier or compiled; "" if it does not."""
+    """Return how a function differs from what it is as it is written; "" if it does not."""
     source = change_program(seed)
     sessions = {}
-    for kind in ("traced", "automatic", "compiled"):
+    for kind, setting in _KINDS.items():
         module = _loaded(source, f"changes_{kind}_{seed}")
 
         def slope(x: float, module: types.ModuleType = module) -> Any:
             return autodiff.value_and_gradient(module.f, x)
 
-        with soon() if kind == "automatic" else traced():
+        with setting():
             called = autodiff.compile(slope, backend="python") if kind == "compiled" else slope
             sessions[kind] = _outcomes(module, called)
         del sys.modules[module.__name__]
-    for kind in ("automatic", "compiled"):
+    for kind in sessions:
         for call, (expected, found) in enumerate(
             zip(sessions["traced"], sessions[kind], strict=True)
         ):

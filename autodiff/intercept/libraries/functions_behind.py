@@ -150,7 +150,7 @@ def _compiled(g: Any, kind: type) -> Callable | None:
 
     def of_each(*args: Any) -> Any:
         inputs = tuple([as_array(a) for a in args])
-        return each_element(syntax_ops.intercept(element), 1, inputs)
+        return each_element(syntax_ops.intercept(element), 1, inputs, has_dtypes=True)
 
     return of_each
 

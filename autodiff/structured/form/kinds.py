@@ -217,6 +217,15 @@ class Kind(NamedTuple):
         return self.dtype is not None
 
     @property
+    def own_classes(self) -> frozenset[type]:
+        """The classes that it may have in the function, where no class stands for another one."""
+        if self.is_table and self.owner is not None:
+            owner = self.owner()  # a set or a Counter, or the factory of a defaultdict
+            is_own = owner in (set, collections.Counter)
+            return frozenset([owner if is_own else collections.defaultdict])  # type: ignore[list-item]
+        return frozenset([_STANDS_FOR.get(cls, cls) for cls in self.classes])
+
+    @property
     def is_list(self) -> bool:
         """Whether it is a growing list, a deque or `FIXED`; `Memory` knows its items."""
         return self.classes <= _LISTS
@@ -250,12 +259,6 @@ class Kind(NamedTuple):
     def is_set(self) -> bool:
         """Whether it is a set: a growing dict whose keys are its items."""
         return self.is_table and self.owner is not None and self.owner() is set
-
-    @property
-    def python_classes(self) -> frozenset[type]:
-        """The classes that Python's values have."""
-        classes = [set] if self.is_set else [_STANDS_FOR.get(cls, cls) for cls in self.classes]
-        return frozenset(classes)
 
     @property
     def is_mapping(self) -> bool:

@@ -43,7 +43,12 @@ from autodiff.structured.form.known_functions import (
     method_of_number,
 )
 from autodiff.structured.form.plain_classes import record_class
-from autodiff.structured.reading.containers.classes import class_of, is_class, is_object
+from autodiff.structured.reading.containers.classes import (
+    class_of,
+    is_asked_by_class,
+    is_class,
+    is_object,
+)
 from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.sequences import SequenceReader, is_sequence
 from autodiff.structured.reading.libraries.argument_checks import pop_out
@@ -459,8 +464,7 @@ class CallReader(SequenceReader):
         if f is getattr and len(args) == 2 and type(name := known(self.pack(args[1]))) is str:
             return self.read_attribute(args[0], name)
         if f is hasattr and len(args) == 2 and (classes := _classes_of(args[0])):
-            answers = {hasattr(c, known(self.pack(args[1]))) for c in classes}
-            return self.const(answers.pop()) if len(answers) == 1 else NotImplemented
+            return self._has_attribute(classes, known(self.pack(args[1])))
         if f in (abs, bool) and len(args) == 1 and is_object(args[0]):
             return self.abs_or_bool_of_object(f, args[0])
         if f in (list, tuple) and len(args) == 1 and is_object(args[0]):
@@ -479,14 +483,21 @@ class CallReader(SequenceReader):
             return self.inline(HEAPS[f], args, {})
         return NotImplemented
 
+    def _has_attribute(self, classes: frozenset[type], name: Any) -> Any:
+        """Read ``hasattr(x, name)`` for an `x` of one of these classes, without own attributes."""
+        if type(name) is not str:
+            return NotImplemented
+        answers = {any(name in vars(base) for base in c.__mro__) for c in classes}
+        return self.const(answers.pop()) if len(answers) == 1 else NotImplemented
+
     def _is_instance(self, x: Any, classes: Any) -> Value:
         asked = known(self.pack(classes))
-        if (
-            type(x) in OBJECTS
-            or isinstance(x, RecordValue)
-            or (type(x) is Value and x.kind.is_object)
-        ):
+        if not is_asked_by_class(asked):
+            raise UnsupportedError("isinstance by a class that decides for itself")
+        if isinstance(x, RecordValue):
             answers = {issubclass(class_of(x), asked)}
+        elif type(x) in OBJECTS or (type(x) is Value and x.kind.is_object):
+            answers = {issubclass(self.guarded_class(x), asked)}
         elif isinstance(x, (tuple, Named)):
             answers = {
                 isinstance([] if type(x) is Items else {} if type(x) is Named else (), asked)
@@ -494,7 +505,7 @@ class CallReader(SequenceReader):
         elif x.kind.is_known:
             answers = {isinstance(x.kind.value, asked)}
         else:
-            answers = {issubclass(c, asked) for c in x.kind.python_classes}
+            answers = {issubclass(c, asked) for c in x.kind.own_classes}
         if len(answers) == 1:
             return self.const(answers.pop())
         op = Op("length", [x, self.const(asked)], f=isinstance)
@@ -562,7 +573,7 @@ def _must_unpack(kind: Kind) -> bool:
 def _classes_of(x: Any) -> frozenset[type]:
     """Return the possible classes of a number, array, list, tuple or dict; none for others."""
     if type(x) is Value:
-        return frozenset() if x.kind.is_object or x.kind.is_known else x.kind.python_classes
+        return frozenset() if x.kind.is_object or x.kind.is_known else x.kind.own_classes
     classes: dict[type, type] = {tuple: tuple, Items: list, Named: dict}
     cls = classes.get(type(x))
     return frozenset() if cls is None else frozenset([cls])

@@ -145,7 +145,7 @@ def nnls_body(call, result):
     a, b = np.array(call["A"]), np.array(call["b"])
     n = np.shape(a)[1]
     x = constrained("scipy.optimize.nnls", a, b, result[0], (0.0,) * n, (None,) * n)
-    return x, with_value(result[1], np.linalg.norm(np.matmul(a, x) - b))
+    return x, with_value(result[1], np.linalg.norm(np.matmul(a, x) - b).item())
 
 
 @decomposed(optimize.lsq_linear)

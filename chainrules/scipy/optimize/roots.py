@@ -35,24 +35,33 @@ class Equation(NamedTuple):
     """Whether the function returns its value and more, such as the derivative."""
     fixed: bool = False
     """Whether it is f(x) = x."""
+    of_python: bool = False
+    """Whether the function takes a number of Python's."""
 
 
 def equation(config: Any, spec: Equation, params: tuple, z: Any) -> Any:
     """The residual: the function's value."""
     f, args = params
-    x = z[0] if spec.shape == () else np.reshape(z, spec.shape)
-    y = f(x, *args)
+    y = f(unknown(spec, z), *args)
     if spec.first:
         y = y[0]
     return np.ravel(y) - z if spec.fixed else np.ravel(y)
 
 
+def unknown(spec: Equation, z: Any) -> Any:
+    """Return what the function takes, from its elements."""
+    if spec.of_python:
+        return z[0].item()
+    return z[0] if spec.shape == () else np.reshape(z, spec.shape)
+
+
 def root_at(name: str, f: Any, args: Any, x: Any, **traits: Any) -> Any:
     """Return the root `x`, as it moves with the function."""
     z = np.ravel(x)
-    spec = Equation(name, len(z), np.shape(x), **traits)
+    of_python = type(x) in (float, complex)
+    spec = Equation(name, len(z), np.shape(x), of_python=of_python, **traits)
     z = solution(equation, spec, (f, tuple_of(args)), z)
-    return z[0] if spec.shape == () else np.reshape(z, spec.shape)
+    return np.reshape(z, ()) if type(x) is np.ndarray and x.ndim == 0 else unknown(spec, z)
 
 
 def digits_of(success: Any) -> int:

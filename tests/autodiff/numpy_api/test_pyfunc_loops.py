@@ -138,3 +138,59 @@ def test_plain_results_are_those_of_numpy():
         return np.sum(x)
 
     autodiff.gradient(compared, V)
+
+
+def by_class(a, k=2):
+    """A function that can tell Python's numbers from NumPy's."""
+    if type(a) is float:
+        return a * a * k if type(k) is int else a * 0.5
+    return a.item() * 3.0 if type(a) is np.float64 else a * 4.0
+
+
+CLASSES = [
+    ("vectorize", np.vectorize(by_class)),
+    ("vectorize otypes", np.vectorize(by_class, otypes=[float])),
+    ("vectorize cache", np.vectorize(by_class, cache=True)),
+    ("vectorize decorator", lambda x: np.vectorize(otypes=[float])(by_class)(x)),
+    ("vectorize integers", lambda x: np.vectorize(by_class, otypes=[float])(x, np.arange(4))),
+    ("vectorize power", lambda x: np.vectorize(lambda a, n: a * 10**n)(x, np.arange(18, 22))),
+    ("vectorize lists", lambda x: np.vectorize(by_class)(x.tolist(), [1, 2, 3, 4])),
+    ("vectorize complex", lambda x: np.vectorize(lambda z: (z * z).real)(x + 1j)),
+    ("vectorize outputs", lambda x: np.vectorize(lambda a: (by_class(a), a))(x)[0]),
+    ("frompyfunc", lambda x: np.frompyfunc(by_class, 1, 1)(x).astype(float)),
+    ("frompyfunc integers", lambda x: np.frompyfunc(by_class, 2, 1)(x, 3).astype(float)),
+    ("frompyfunc reduce", lambda x: np.frompyfunc(lambda a, b: by_class(a) + b, 2, 1).reduce(x)),
+]
+
+
+@pytest.mark.parametrize("f", [r[1] for r in CLASSES], ids=[r[0] for r in CLASSES])
+def test_elements_are_numbers_of_python(f, check_modes):
+    check_modes(f, V)
+    expected = np.sum(np.asarray(f(V), float))
+    for slope in (autodiff.value_and_gradient, autodiff.compile(autodiff.value_and_gradient)):
+        assert slope(lambda x: np.sum(f(x)), V)[0] == pytest.approx(expected)
+
+
+def test_elements_of_single_precision_are_numbers_of_python():
+    single = V.astype(np.float32)
+    f = np.vectorize(by_class, otypes=[float])
+    value, slope = autodiff.value_and_gradient(lambda x: np.sum(f(x)), single)
+    assert value == pytest.approx(np.sum(f(single)))
+    assert slope.dtype == np.float32
+    np.testing.assert_allclose(slope, 4 * single)
+
+
+@pytest.mark.parametrize("options", [{}, {"cache": True}, {"otypes": [float]}])
+def test_the_function_is_called_as_often_as_by_numpy(options):
+    calls = []
+
+    def noted(a):
+        calls.append(0)
+        return a * len(calls)
+
+    f = np.vectorize(noted, **options)
+    value = np.sum(f(V))
+    often = len(calls)
+    calls.clear()
+    assert autodiff.value_and_gradient(lambda x: np.sum(f(x)), V)[0] == pytest.approx(value)
+    assert len(calls) == often

@@ -12,6 +12,13 @@ def test_some_programs(first):
     assert not any(found.values()), found
 
 
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_some_programs_with_loops(first):
+    seeds = range(len(HOLDERS) + first, 3 * len(HOLDERS), 60)
+    found = {seed: change_difference(seed) for seed in seeds}
+    assert not any(found.values()), found
+
+
 def test_it_notices_what_is_not_compared(monkeypatch):
     monkeypatch.setattr(Snapshot, "has_changed", lambda self: False)
     seeds = [seed for seed, line in enumerate(HOLDERS) if "self.k = 2.0;o_ = C() | o_.k" in line]

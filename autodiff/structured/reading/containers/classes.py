@@ -5,6 +5,7 @@ Each lookup in a class becomes a guard, which is checked at each call.
 
 from __future__ import annotations
 
+import abc
 import ast
 import types
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.intercept.source.library_code import is_of_library
 from autodiff.structured.form.function_ir import InstanceValue, RecordValue, Value
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
 from autodiff.structured.form.plain_classes import is_constructible
@@ -74,10 +76,16 @@ class ClassReader(ProgramBuilder):
         bases = class_of(owner).__mro__ if is_object(owner) else ()
         if cls not in bases:
             raise UnsupportedError("super() without an object of this class")
-        if type(owner) is OutsideObject:
-            self.guard_lookup(ClassLookup, owner.x, "", owner.cls)
-        self.guard_lookup(BasesLookup, class_of(owner), "", bases)
+        self.guarded_class(owner)
         return SuperProxy(owner, bases[bases.index(cls) + 1 : -1])
+
+    def guarded_class(self, owner: Any) -> type:
+        """Return the class of an object, and guard that it stays, with its bases."""
+        cls = class_of(owner)
+        if type(owner) is OutsideObject:
+            self.guard_lookup(ClassLookup, owner.x, "", cls)
+        self.guard_lookup(BasesLookup, cls, "", cls.__mro__)
+        return cls
 
     def super_attribute(self, owner: SuperProxy, name: str) -> Any:
         """Read an attribute of ``super()``."""
@@ -198,3 +206,19 @@ def _is_super(node: ast.AST) -> bool:
 def is_data_descriptor(x: Any) -> bool:
     """Whether a class attribute takes precedence over those of its objects."""
     return hasattr(type(x), "__set__") or hasattr(type(x), "__delete__")
+
+
+def is_asked_by_class(asked: Any) -> bool:
+    """Whether ``isinstance(x, asked)`` depends on the class of `x` alone, at all calls.
+
+    A metaclass may answer otherwise, and other classes may be registered with an abstract one.
+    """
+    if isinstance(asked, tuple):
+        return all(map(is_asked_by_class, asked))
+    if isinstance(asked, types.UnionType):
+        return is_asked_by_class(asked.__args__)
+    if not isinstance(asked, type):
+        return False
+    answer: Any = type(asked).__instancecheck__
+    is_abstract = answer is abc.ABCMeta.__instancecheck__
+    return answer is type.__instancecheck__ or (is_abstract and is_of_library(asked))

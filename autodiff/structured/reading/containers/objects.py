@@ -64,6 +64,7 @@ class ObjectReader(SpecialMethodReader):
     """Layer of the reader: objects and their attributes."""
 
     # Methods that subclasses define.
+    in_memory_at: Callable[[Named | Items, tuple[int, int]], Value]
     new_list: Callable[..., Value]
     set_in_memory: Callable[[Value, str, Any], None]
     moved: Callable[[LocalObject], Value]
@@ -121,10 +122,6 @@ class ObjectReader(SpecialMethodReader):
         if isinstance(x, (tuple, Named)):
             return all(map(self._is_of_constants, parts_of(x)))
         return type(x) is Value and (x.kind.is_known or x in self.made_first.values())
-
-    def in_memory_at(self, x: Named | Items, place: tuple[int, int]) -> Value:
-        """Create the list or dict of a place in memory; a named one is copied."""
-        raise NotImplementedError
 
     def _part_from_outside(self, contents: ContentLookup, key: Any) -> Any:
         found = contents.get(key)

@@ -172,3 +172,39 @@ def test_more_equations_than_unknowns():
             ],
             1.0,
         )
+
+
+ONE_NUMBER = {
+    "brentq": lambda f, *args: optimize.brentq(f, 0.1, 5.0, args=args),
+    "brenth": lambda f, *args: optimize.brenth(f, 0.1, 5.0, args=args),
+    "bisect": lambda f, *args: optimize.bisect(f, 0.1, 5.0, args=args),
+    "ridder": lambda f, *args: optimize.ridder(f, 0.1, 5.0, args=args),
+    "toms748": lambda f, *args: optimize.toms748(f, 0.1, 5.0, args=args),
+    "of a report": lambda f, *args: (
+        optimize.brentq(f, 0.1, 5.0, args=args, full_output=True)[1].root
+    ),
+    "root_scalar": lambda f, *args: optimize.root_scalar(f, args, bracket=(0.1, 5.0)).root,
+    "newton": lambda f, *args: optimize.newton(f, 1.0, args=args),
+    "fixed_point": lambda f, *args: optimize.fixed_point(lambda t: t - 0.2 * f(t, *args), 1.0),
+}
+
+
+@pytest.mark.parametrize("name", ONE_NUMBER)
+def test_numbers_are_of_the_class_that_scipy_gives(name):
+    found = set()
+
+    def by_class(t, k):
+        found.add(type(t))
+        return t * t - k if type(t) is float else t * t - k - 0.0 * k
+
+    expected = type(ONE_NUMBER[name](by_class, 2.0))
+    asked = found.copy()
+
+    def root(k):
+        x = ONE_NUMBER[name](by_class, k)
+        found.add(("root", type(x)))
+        return x * 1.0
+
+    assert gradient(root, 2.0) == pytest.approx(0.5 / math.sqrt(2.0))
+    assert pushforward(root, 2.0)[1](1.0) == pytest.approx(0.5 / math.sqrt(2.0))
+    assert found == {*asked, ("root", expected)}
