@@ -363,13 +363,28 @@ def settled(x: Any, shape: tuple[int, ...]) -> Any:
     return x if np.shape(x) == shape else unbroadcast(x, shape)
 
 
+def or_zeros(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return a cotangent, or zeros of this shape if it has no elements: nothing was added yet."""
+    return x if x.size or x.shape == shape else np.zeros(shape, x.dtype)
+
+
+def dense(x: np.ndarray) -> np.ndarray:
+    """Return a cotangent in C order, as machine code holds those of variables."""
+    return np.ascontiguousarray(x)
+
+
 def whole(x: Any, primal: np.ndarray) -> np.ndarray:
-    """Return the cotangent of an argument as an array; it may be the number 0.0."""
+    """Return the cotangent of an argument as an array.
+
+    If nothing was added, it is the number 0.0, or has no elements. One in the memory of a run is
+    copied, which releases that memory.
+    """
     if type(x) is not np.ndarray:
         return np.full_like(primal, x)
+    x = or_zeros(x, primal.shape)
     if x.shape != primal.shape:
         raise ValueError("a cotangent of another shape")
-    return x.astype(primal.dtype, copy=False)
+    return x.astype(primal.dtype, copy=x.base is not None)
 
 
 def number(x: Any) -> Any:
@@ -458,6 +473,8 @@ SCOPE = {
     "settled": settled,
     "slope": slope,
     "spread": spread,
+    "or_zeros": or_zeros,
+    "dense": dense,
     "whole": whole,
     "number": number,
     "sum_back": sum_back,

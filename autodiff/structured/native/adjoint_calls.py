@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -205,6 +206,27 @@ class AdjointCalls(ReductionCalls):
         one = self.scalars.known(1.0)
         sizes = [p.value for p in shape.parts]
         return LazyArray(kind, operator.mul, [self.scalars.number(g), one], sizes)
+
+    def on_or_zeros(self, x: Array, shape: Any) -> Array:
+        """``or_zeros(x, shape)``: a cotangent, or zeros if it has no elements."""
+        e = self.elementwise
+        sizes = [p.value for p in shape.parts]
+
+        def zeros() -> Array:
+            result = e.allocate(x.dtype, sizes, memory.KEPT)
+            e.write(result, self.scalars.known(0.0))
+            return result
+
+        def own() -> Array:
+            e.check_shape(x.shape, sizes)
+            return x.view(x.address, sizes, x.strides)
+
+        found = e.one_of(self.code.equal(x.shape[0], self.code.whole(0)), zeros, own)
+        return replace(found, alias_set=x.alias_set)
+
+    def on_dense(self, x: Any) -> Any:
+        """``dense(x)``: a named array is dense where that is known of its name."""
+        return x
 
     def on_zeros_along(self, x: Any, axes: Any) -> Array:
         """``zeros_along(x, axes)``: zeros like `x`, with the axes in this order in memory."""

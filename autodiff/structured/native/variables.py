@@ -26,6 +26,7 @@ from autodiff.structured.native.lowered_values import (
     RangeValue,
     StaticValue,
     TupleValue,
+    dtype_of,
     has_tag,
     is_whole,
     leaves,
@@ -154,6 +155,8 @@ class Variables(Expressions):
         is_typed = kind is not None and (kind.is_array or kind.is_scalar)
         if name in self.names.lists:
             value = self.from_display(self.names.lists[name], value)
+        if kind is not None and kind.is_array and not self.forward and name in self.names.variables:
+            value = self._cotangent(name, kind, value)
         if isinstance(value, LazyArray) and (name in self.names.variables or name in self.escaping):
             value = self.elementwise.materialize(value, memory.KEPT)
         if (
@@ -168,6 +171,18 @@ class Variables(Expressions):
             self.set_variable(name, value)
         else:
             self.bound[name] = value
+
+    def _cotangent(self, name: str, kind: Kind, value: Any) -> Any:
+        """Return a cotangent with the dtype and the layout of its variable, copied if necessary."""
+        if not isinstance(value, (Array, LazyArray)) or len(value.shape) != kind.ndim:
+            raise UnsupportedError(f"{name} of another kind")
+        axis = self.names.dense.get(name)
+        is_laid_out = isinstance(value, Array) and (
+            axis is None or isinstance(value.strides[axis], ir.Constant)
+        )
+        if is_laid_out and dtype_of(value) == kind.dtype:
+            return value
+        return self.elementwise.materialize(value, memory.KEPT, kind.dtype)
 
     def _checked(self, name: str, kind: Any, value: Any) -> Any:
         """Check that a value has the kind that was inferred for its name, and narrow it.

@@ -16,6 +16,7 @@ The sweep undoes each write as it passes it, so every read finds what the forwar
 from __future__ import annotations
 
 import functools
+import operator
 import re
 from typing import Any
 
@@ -32,6 +33,7 @@ from autodiff.structured.form.function_ir import (
     Slot,
     Value,
     While,
+    blocks_of,
     ops_of,
     without_tuples,
 )
@@ -41,6 +43,9 @@ from autodiff.structured.writing.activity import is_active, is_unchanged_by
 from autodiff.structured.writing.forward_writer import ForwardWriter
 from autodiff.structured.writing.source_writer import CodeLines, TapeEntry
 from autodiff.structured.writing.sweep.block_sweep import BlockSweep
+
+_SUMS_AND_PRODUCTS = frozenset({operator.add, operator.sub, operator.mul, operator.neg})
+_MOST_RECOMPUTED = 4  # operations that an operand may be deep in an expression
 
 
 class ProgramWriter(ForwardWriter):
@@ -78,7 +83,7 @@ class ProgramWriter(ForwardWriter):
         self.empty_sweeps = set()
         source = self.out = CodeLines()
         for s in filter(self.has_variable, self.program.slots):
-            source.add(f"{s.name}_b = 0.0")
+            source.add(f"{s.name}_b = {self._no_cotangent(s)}")
         self.seeded: dict[Value, list[str]] = {}
         self.sums = {}
         self._backward_seeds()
@@ -88,6 +93,13 @@ class ProgramWriter(ForwardWriter):
         gradients = map(self._gradient, self.program.parameters)
         source.add(f"return ({''.join(f'{g}, ' for g in gradients)})")
         return source.lines
+
+    def _no_cotangent(self, slot: Slot) -> str:
+        """Return the cotangent of a variable before anything is added to it."""
+        kind = slot.kind
+        if not self.is_typed(slot) or kind is None:
+            return "0.0"
+        return self.constants.name(np.empty((0,) * kind.ndim, kind.dtype))
 
     def _backward_seeds(self) -> None:
         """Add the seeds to the cotangents of outputs and of arrays and lists written into."""
@@ -177,12 +189,22 @@ class ProgramWriter(ForwardWriter):
                     out.inside("if pop():", functools.partial(self._backward_nodes, node.then))
                     out.inside("else:", functools.partial(self._backward_nodes, node.otherwise))
                 else:
+                    self._make_dense(node)
                     self.enclosing.append(node)
                     self._backward_loop(node)
                     self.enclosing.pop()
                     self._add_sums(node, first)
                 self._drop_if_empty(node, first)
             self.backward_spans[node] = first, len(out.lines)
+
+    def _make_dense(self, node: For | While) -> None:
+        """Lay out the cotangents of variables as the machine code of an outermost loop needs."""
+        if self.enclosing:
+            return
+        changed = {slot for block in blocks_of([node]) for slot in block.writes}
+        for slot in self.program.slots:
+            if slot in changed and self.has_variable(slot) and self.is_typed(slot):
+                self.out.add(f"{slot.name}_b = dense({slot.name}_b)")
 
     def _drop_if_empty(self, node: For | While | If, first: int) -> None:
         """Drop the sweep of a branch or loop if it does nothing.
@@ -297,6 +319,8 @@ class ProgramWriter(ForwardWriter):
             self.reads(v)
         text = self._recomputed(v)
         if text is None:
+            text = self._recomputed_by_loops(v)
+        if text is None:
             self.tape_reads[v.name] = (v, "")
             return v.name
         if v.op.code != "view":
@@ -389,6 +413,36 @@ class ProgramWriter(ForwardWriter):
     def _recomputed(self, v: Value) -> str | None:
         """Return an expression that recomputes a value in the sweep, or None."""
         return self._expression(v, self._is_available, self.tape_reads)
+
+    def _recomputed_by_loops(self, v: Value) -> str | None:
+        """Return sums and products of arrays that recompute an array in the sweep, or None.
+
+        Machine code fuses them into the loop that reads the array. This is faster than saving it,
+        if the operands are saved anyway, as values of variables are.
+        """
+        if not self.for_native:
+            return None
+        pushed: dict[str, TapeEntry] = {}
+        text = self._sums_and_products(v, pushed, _MOST_RECOMPUTED)
+        if text is not None:
+            self.tape_reads |= pushed
+        return text
+
+    def _sums_and_products(self, v: Value, pushed: dict[str, TapeEntry], depth: int) -> str | None:
+        if v.memory is not None and v.memory.root().is_written:
+            return None
+        text = self._recomputed(v)
+        if text is not None:
+            return text
+        if v.op.code == "read" or v.kind.is_scalar:
+            pushed[v.name] = (v, "")
+            return v.name
+        is_part = v.op.code == "view" and v.op.args[0].op.code in ("read", "view")
+        is_cheap = v.op.code == "call" and v.op.f in _SUMS_AND_PRODUCTS and v.kind.is_array
+        if not (is_part or is_cheap) or not depth:
+            return None
+        texts = [self._sums_and_products(a, pushed, depth - 1) for a in v.op.args]
+        return self._of_texts(v.op, texts)
 
     def _is_available(self, slot: Slot) -> bool:
         """Whether the sweep can read a variable without the tape."""

@@ -98,8 +98,8 @@ class SourceWriter:
     steep : frozenset of int
         The numbers of operations with infinite partial derivatives.
     for_native : bool
-        Whether the source will become machine code. There each array that is read in several blocks
-        has a shadow, never a cotangent variable.
+        Whether the source will become machine code. A variable keeps its kind there: a cotangent
+        that has not begun is an array without elements, not the number 0.0.
     has_checkpoints : bool
         Whether the outermost loops are checkpointed.
     has_plain_floats : bool
@@ -183,13 +183,18 @@ class SourceWriter:
             return False
         if memory.is_written or memory.is_indexed:
             return True
-        return memory.leaves_block and (self.for_native or memory not in self.rebound)
+        return memory.leaves_block and memory not in self.rebound
 
     def has_variable(self, slot: Slot) -> bool:
         """Whether a variable of the sweep holds the cotangent of a variable."""
         if slot.memory is None:
             return slot.is_active
         return slot.memory.root().is_active and not self.has_shadow(slot)
+
+    def is_typed(self, slot: Slot) -> bool:
+        """Whether the cotangent of a variable is always an array of one kind."""
+        kind = slot.kind
+        return self.for_native and kind is not None and kind.is_array and bool(kind.ndim)
 
     def const(self, x: Any) -> str:
         """Return the literal of a constant, or the name that the code reads it by."""

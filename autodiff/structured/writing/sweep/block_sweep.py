@@ -86,6 +86,8 @@ class BlockSweep:
                     rebound[slot].append(total_cotangent(terms, self.spread))
                 else:
                     name = f"{slot.name}_b"  # an array may have other names: no `+=`
+                    if e.is_typed(slot):
+                        self._begin_cotangent(slot, op.out)
                     self.out.add(f"{name} = {total([name, *terms])}")
         self._bind_cotangents(rebound)
 
@@ -101,11 +103,19 @@ class BlockSweep:
                 continue
             self.is_complex = slot.kind is ANYTHING or bool(slot.kind and slot.kind.is_complex)
             name = f"{slot.name}_b"
-            if v.kind.is_array:  # the cotangent is 0.0 if this value was never read
-                zero = f"spread(0.0, {e.shape_of(v)}, {e.const(v.kind.dtype)})"
-                self.out.add(f"if type({name}) is float: {name} = {zero}")
+            if v.kind.is_array:
+                self._begin_cotangent(slot, v)
             self.add_to(v, name, lasts=True)
         return {slot: [] for slot in rebound}
+
+    def _begin_cotangent(self, slot: Slot, v: Value) -> None:
+        """Make zeros for the cotangent of a variable with value `v` if nobody has read that yet."""
+        e, name, shape = self.e, f"{slot.name}_b", self.e.shape_of(v)
+        if e.is_typed(slot):
+            self.out.add(f"{name} = or_zeros({name}, {shape})")
+        else:
+            zero = f"spread(0.0, {shape}, {e.const(v.kind.dtype)})"
+            self.out.add(f"if type({name}) is float: {name} = {zero}")
 
     def _bind_cotangents(self, rebound: dict[Slot, list[str]]) -> None:
         """Bind the cotangents of rebound variables to those of their earlier values."""
@@ -113,9 +123,12 @@ class BlockSweep:
         sums = {name: text for name, text in sums.items() if text != name}
         if sums:
             self.out.add(f"{', '.join(sums)} = {', '.join(sums.values())}")
-        zero = [f"{slot.name}_b" for slot, terms in rebound.items() if not terms]
+        unread = [slot for slot, terms in rebound.items() if not terms]
+        zero = [f"{slot.name}_b" for slot in unread if not self.e.is_typed(slot)]
         if zero:
             self.out.add(f"{' = '.join(zero)} = 0.0")
+        for slot in filter(self.e.is_typed, unread):
+            self.out.add(f"{slot.name}_b = {slot.name}_b[:0]")
 
     # -- cotangents --------------------------------------------------------------------------------
 
