@@ -282,6 +282,11 @@ def spread(g: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     return x
 
 
+def own(g: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Return a cotangent in a new array that the sweep may write into."""
+    return spread(g, shape, dtype)
+
+
 def diagonal_of(x: np.ndarray) -> np.ndarray:
     """Return a writable view of the diagonal of a matrix."""
     n = min(x.shape)
@@ -475,6 +480,7 @@ SCOPE = {
     "spread": spread,
     "or_zeros": or_zeros,
     "dense": dense,
+    "own": own,
     "whole": whole,
     "number": number,
     "sum_back": sum_back,

@@ -224,6 +224,13 @@ class AdjointCalls(ReductionCalls):
         found = e.one_of(self.code.equal(x.shape[0], self.code.whole(0)), zeros, own)
         return replace(found, alias_set=x.alias_set)
 
+    def on_own(self, g: Any, shape: Any, dtype: Any) -> Array:
+        """``own(g, shape, dtype)``: a cotangent in a new array."""
+        e = self.elementwise
+        result = e.allocate(dtype.x, [p.value for p in shape.parts], self.store)
+        e.write(result, self.scalars.number(g))
+        return result
+
     def on_dense(self, x: Any) -> Any:
         """``dense(x)``: a named array is dense where that is known of its name."""
         return x

@@ -135,11 +135,12 @@ def escaping(body: list[ast.stmt], variables: set[str], lists: Container[str] = 
         elif isinstance(node, ast.Call) and puts_into_list(node):
             found |= {name for a in node.args for name in loaded(a)}
         elif isinstance(node, ast.Assign):
-            targets = {name for t in node.targets for name in stored(t)}
-            if targets & variables or any(name in lists for name in targets | owners(node)):
-                found |= targets | set(loaded(node.value))
-            elif not isinstance(node.value, (ast.BinOp, ast.UnaryOp, ast.Compare)):
-                views.append((targets, set(loaded(node.value))))
+            for target, value in bindings(node):
+                targets = set(stored(target))
+                if targets & variables or any(name in lists for name in targets | owners(node)):
+                    found |= targets | set(loaded(value))
+                elif not isinstance(value, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+                    views.append((targets, set(loaded(value))))
     while True:
         before = len(found)
         for targets, sources in views:
@@ -147,6 +148,67 @@ def escaping(body: list[ast.stmt], variables: set[str], lists: Container[str] = 
                 found |= sources
         if len(found) == before:
             return found
+
+
+def bindings(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the targets and values of an assignment, those of a tuple one by one."""
+    for target in node.targets:
+        value = node.value
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            yield from zip(target.elts, value.elts, strict=True)
+        else:
+            yield target, value
+
+
+def double_buffered(
+    body: list[ast.stmt], arrays: set[str], roots: set[str], lists: Container[str] = ()
+) -> dict[ast.stmt, set[str]]:
+    """Return the variables for which two buffers are enough, by the statement that binds them.
+
+    A loop binds them once in each iteration, and nothing else keeps their old values.
+
+    Parameters
+    ----------
+    body : list of ast.stmt
+        The statements of a region.
+    arrays : set of str
+        The variables that are arrays which nobody writes into.
+    roots : set of str
+        All variables and results.
+    lists : container of str
+        The names of lists.
+    """
+    nodes = [part for s in body for part in ast.walk(s)]
+    bound = {s: set(_bound_anew(s)) for s in nodes if isinstance(s, ast.Assign)}
+    once: dict[ast.stmt, set[str]] = {s: set() for s in bound}
+    for loop in [node for node in nodes if isinstance(node, (ast.For, ast.While))]:
+        inside = [name for s in ast.walk(loop) for name in bound.get(s, ())]  # type: ignore[call-overload]
+        for s in loop.body:
+            once.get(s, set()).update(x for x in bound.get(s, ()) if inside.count(x) == 1)  # type: ignore[call-overload]
+    often = set[str]().union(*[bound[s] - once[s] for s in bound])
+    kept = set()
+    for x in arrays & set[str]().union(*once.values()) - often:
+        found = escaping(body, roots - {x}, lists)
+        values = {y for s in bound for t, v in bindings(s) if x in stored(t) for y in loaded(v)}
+        if not found.isdisjoint({x} | values):
+            kept.add(x)
+    return {s: (names & arrays) - often - kept for s, names in once.items()}
+
+
+def _bound_anew(node: ast.Assign) -> Iterator[str]:
+    for target, value in bindings(node):
+        if not _is_itself(target, value):
+            yield from stored(target)
+
+
+def _is_itself(target: ast.expr, value: ast.expr) -> bool:
+    """Whether a name is bound to its own array: ``x = or_zeros(x, shape)``, ``x = x[:0]``."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        is_same = value.func.id in ("or_zeros", "dense")
+        value = value.args[0] if is_same else value
+    elif isinstance(value, ast.Subscript) and ast.unparse(value.slice) == ":0":
+        value = value.value
+    return isinstance(value, ast.Name) and isinstance(target, ast.Name) and value.id == target.id
 
 
 def puts_into_list(node: ast.expr) -> bool:

@@ -435,6 +435,7 @@ _HANDLERS: dict[Any, Callable] = {
     rt.fitted: Expressions.on_fitted, rt.settled: Expressions.on_fitted,
     rt.gather: Expressions.on_gather, rt.spread: Expressions.on_spread,
     rt.or_zeros: Expressions.on_or_zeros, rt.dense: Expressions.on_dense,
+    rt.own: Expressions.on_own,
     rt.stack_back: Expressions.on_stack_back, rt.sum_back: Expressions.on_sum_back,
     rt.concatenate_back: Expressions.on_concatenate_back,
     rt.zeros_along: Expressions.on_zeros_along, rt.extremum_back: Expressions.on_extremum_back,

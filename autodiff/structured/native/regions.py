@@ -221,7 +221,7 @@ class NativeProgram:
         pushes = {line - first + 1: names for line, names in e.push_names.items()}
         statements = Statements(
             code, code.function.args[0], self.scope, e.adjoints, is_forward, self.names,
-            pushes if is_forward else {}, body, set(results),
+            pushes if is_forward else {}, body, set(results), self._unwritten(is_forward),
         )  # fmt: skip
         write_prologue(code, function, statements)
         # Products for a sum of an enclosing loop are collected here, and added at the end.
@@ -235,6 +235,18 @@ class NativeProgram:
         if sum(len(b.instructions) for b in code.function.blocks) > _MOST_INSTRUCTIONS:
             raise UnsupportedError("so long a loop")
         return function
+
+    def _unwritten(self, is_forward: bool) -> set[str]:
+        """Return the variables whose arrays are not written into while they hold them.
+
+        In the sweep these are the cotangents that are no shadows.
+        """
+        e = self.emitter
+        slots = [s for s in e.program.slots if s.kind is not None and s.kind.is_array and s.memory]
+        if not is_forward:
+            return {f"{s.name}_b" for s in slots if e.has_variable(s)}
+        roots = {s.name: s.memory.root() for s in slots if s.memory is not None}
+        return {x for x, root in roots.items() if root in e.carried or not root.is_written}
 
     def _find_unbound(self, nodes: list, function: NativeFunction, binds: set[str]) -> None:
         """Find parameters that are not bound before the region: they are passed a dummy value."""

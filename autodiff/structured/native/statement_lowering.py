@@ -78,7 +78,8 @@ class Statements(Variables):
     def on_assign_statement(self, node: ast.Assign) -> None:
         """Lower an assignment."""
         targets = {name for t in node.targets for name in stored(t)}
-        escapes = targets & (self.names.variables | self.escaping)
+        self.swapped = self.double_buffered.get(node, set())
+        escapes = targets & (self.names.variables | self.escaping) - self.swapped
         escapes |= owners(node) & self.names.lists.keys()
         self.store = memory.KEPT if escapes else memory.SCRATCH
         if is_pop(node.value):
@@ -87,7 +88,7 @@ class Statements(Variables):
             value = self.expression(node.value)
             for target in node.targets:
                 self._assign(target, value)
-        self.store = memory.SCRATCH
+        self.store, self.swapped = memory.SCRATCH, set()
 
     def _assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):

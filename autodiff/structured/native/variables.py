@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.arrays.updates import Update
-from autodiff.structured.native.dataflow import escaping
+from autodiff.structured.native.dataflow import double_buffered, escaping
 from autodiff.structured.native.expression_lowering import Expressions
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.function_builder import I64, PARTS, PTR, TYPES, FunctionBuilder
@@ -73,12 +73,14 @@ class Variables(Expressions):
         The statements to lower.
     results : set of str
         The names that are returned.
+    unwritten : set of str
+        The variables whose arrays are not written into while they hold them.
     """
 
     def __init__(
         self, code: FunctionBuilder, state: Any, scope: dict[str, Any], adjoints: dict[int, tuple],
         forward: bool, names: SymbolTable, pushes: dict[int, list[str]], body: list[ast.stmt],
-        results: set[str],
+        results: set[str], unwritten: set[str],
     ) -> None:  # fmt: skip
         super().__init__(code, state, scope, adjoints, forward)
         self.names = names
@@ -86,7 +88,12 @@ class Variables(Expressions):
         self.slots: dict[str, StackSlot] = {}
         self.bound: dict[str, Any] = {}
         self.pending_reads: dict[str, int] = {}  # of lazy arrays: how many reads are left
-        self.escaping = escaping(body, names.variables | results, names.lists)
+        roots = names.variables | results
+        self.double_buffered = double_buffered(body, unwritten, roots, names.lists)
+        swapped = set[str]().union(*self.double_buffered.values())
+        self.escaping = escaping(body, roots - swapped, names.lists)
+        self.swapped: set[str] = set()  # variables with two buffers that the statement binds
+        self.buffers: dict[str, Any] = {}  # of these: their addresses and sizes
         self.store = memory.SCRATCH
         self.loaded: dict[str, Array] = {}  # variables as this block has loaded them
         self.updates: list[Update] = []  # sums into ranges of one array that wait for others
@@ -155,7 +162,9 @@ class Variables(Expressions):
         is_typed = kind is not None and (kind.is_array or kind.is_scalar)
         if name in self.names.lists:
             value = self.from_display(self.names.lists[name], value)
-        if kind is not None and kind.is_array and not self.forward and name in self.names.variables:
+        if kind is not None and name in self.swapped:
+            value = self._in_other_buffer(name, kind, value)
+        elif kind is not None and kind.is_array and not self.forward and name in self.names.variables:
             value = self._cotangent(name, kind, value)
         if isinstance(value, LazyArray) and (name in self.names.variables or name in self.escaping):
             value = self.elementwise.materialize(value, memory.KEPT)
@@ -183,6 +192,29 @@ class Variables(Expressions):
         if is_laid_out and dtype_of(value) == kind.dtype:
             return value
         return self.elementwise.materialize(value, memory.KEPT, kind.dtype)
+
+    def _in_other_buffer(self, name: str, kind: Kind, value: Any) -> Array:
+        """Write the value of a variable into the buffer that does not hold its old value."""
+        if not isinstance(value, (Array, LazyArray)) or len(value.shape) != kind.ndim:
+            raise UnsupportedError(f"{name} of another kind")
+        if self.forward:
+            self._checked(name, kind, value)
+        code, b = self.code, self.b
+        buffers = self.buffers.get(name)
+        if buffers is None:
+            buffers = self.buffers[name] = code.words(4)
+        old = b.ptrtoint(b.load(self.slot(name).value, typ=PTR), I64)
+        is_in_first = code.equal(old, code.word(buffers, 0))
+        buffer = code.at(buffers, b.select(is_in_first, code.whole(16), code.whole(0)))
+        strides, size = self.elementwise.strides_of(kind.dtype, value.shape)
+        with code.branch(code.less(code.word(buffer, 1), size)):
+            made = memory.allocated(code, self.state, memory.KEPT, size)
+            code.set_word(buffer, 0, b.ptrtoint(made, I64))
+            code.set_word(buffer, 1, size)
+        address = b.inttoptr(code.word(buffer, 0), PTR)
+        result = Array(kind.dtype, address, list(value.shape), strides, FreshMemory())
+        self.elementwise.write(result, value)
+        return result
 
     def _checked(self, name: str, kind: Any, value: Any) -> Any:
         """Check that a value has the kind that was inferred for its name, and narrow it.

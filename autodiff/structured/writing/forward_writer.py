@@ -268,7 +268,7 @@ class ForwardWriter(SourceWriter):
         for slot, value in new_bindings(block):
             names.append(slot.name)
             values.append(self._bound(slot, value))
-            if self.has_shadow(value):
+            if self.has_shadow(slot):
                 names.append(f"{slot.name}_b")
                 values.append(self.shadow_forward(value))
             views = self._views(slot)
@@ -310,7 +310,9 @@ class ForwardWriter(SourceWriter):
 
     def _makes_shadow(self, op: Op) -> bool:
         value = op.out
-        return value is not None and op.code in _WITH_NEW_SHADOW and self.has_shadow(value)
+        if value is None or op.code not in _WITH_NEW_SHADOW or self.is_filled(value):
+            return False
+        return self.has_shadow(value)
 
     def _new_shadow(self, op: Op) -> str:
         """Return the expression of the shadow of a result, or of an item read from a list."""

@@ -40,6 +40,7 @@ from autodiff.structured.form.function_ir import (
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.form.order import binds
 from autodiff.structured.writing.activity import is_active, is_unchanged_by
+from autodiff.structured.writing.carried_arrays import origin_of
 from autodiff.structured.writing.forward_writer import ForwardWriter
 from autodiff.structured.writing.source_writer import CodeLines, TapeEntry
 from autodiff.structured.writing.sweep.block_sweep import BlockSweep
@@ -302,7 +303,8 @@ class ProgramWriter(ForwardWriter):
         self.out.depth = outer.depth
         self.tape_reads: dict[str, TapeEntry] = {}
         self.views: dict[str, str] = {}  # views that the sweep of the block makes: source → name
-        BlockSweep(self, block).run()
+        self.sweep = BlockSweep(self, block)
+        self.sweep.run()
         names = list(self.tape_reads)
         if names:
             self.pushes[block] = dict(self.tape_reads)
@@ -406,6 +408,9 @@ class ProgramWriter(ForwardWriter):
 
     def _changes(self, write: Op, reader: Op, read: Value) -> bool:
         """Whether a write may overwrite what an operation has read before it."""
+        if write.args[0].memory.root() in self.carried:  # type: ignore[union-attr] # it has one
+            is_same = origin_of(read) is origin_of(write.args[0])
+            return is_same and self.order.places[reader] <= self.order.places[write]
         if not self.order.may_precede(reader, write):
             return False
         return bool(self.checkpointed) or not spares(write, reader, read, self.order)
@@ -482,5 +487,7 @@ class ProgramWriter(ForwardWriter):
             base = self.shadow(op.args[0])
             text = self.view_of_shadow(op, base, self.need)
             return self._view(text, self._invariant_shadow(v))
+        if self.is_filled(v):
+            return self.sweep.own(v)
         self.tape_reads[f"{v.name}_b"] = (v, "_b")
         return f"{v.name}_b"

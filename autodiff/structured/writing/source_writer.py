@@ -30,6 +30,7 @@ from autodiff.structured.form.function_ir import (
 from autodiff.structured.form.known_functions import CALLED, DIAGONALS
 from autodiff.structured.form.order import Order
 from autodiff.structured.writing.activity import is_active, written_parameters
+from autodiff.structured.writing.carried_arrays import carried_arrays, origin_of
 from autodiff.structured.writing.checkpointed_loops import CheckpointedLoop
 from autodiff.structured.writing.hoisted_views import HoistedViews
 from autodiff.structured.writing.plain_floats import PlainFloats
@@ -131,6 +132,7 @@ class SourceWriter:
             slot.is_stable = slot.writes == 1
         arrays = [s for s in program.slots if s.memory is not None and not s.is_stable]
         self.rebound = {s.memory.root() for s in arrays}  # type: ignore[union-attr]
+        self.carried = carried_arrays(program, self.rebound)
         self.plain = PlainFloats(program if has_plain_floats else None)
         self.has_math = has_plain_floats  # `math` may compute partial derivatives of floats
         self.needs_math = False  # and does so somewhere
@@ -156,7 +158,8 @@ class SourceWriter:
         self.inlined: dict[Value, str] = {}
         self.renamed: set[Value] = set()
         self.shapes = ShapeGuards(self)
-        self.layouts = {} if has_checkpoints else layouts(program)
+        found = {} if has_checkpoints else layouts(program)
+        self.layouts = {m: axes for m, axes in found.items() if m not in self.carried}
         self.late_shadows: set[Slot] = set()  # parameters whose shadows the backward function makes
         self.memoryviews: set[str] = set()  # arrays that the sweep reads through a memoryview
         self.blas_memories: dict[str, str] = {}  # array passed to BLAS → getter
@@ -181,9 +184,20 @@ class SourceWriter:
         memory = x.memory.root()
         if not memory.is_active:
             return False
+        if memory in self.carried:
+            return self.is_filled(x)
         if memory.is_written or memory.is_indexed:
             return True
         return memory.leaves_block and memory not in self.rebound
+
+    def is_filled(self, x: Value | Slot) -> bool:
+        """Whether `x` is an array that its block makes and writes into, or a view of one.
+
+        The sweep of the block makes its shadow.
+        """
+        if x.memory is None or not isinstance(x, Value) or x.memory.root() not in self.carried:
+            return False
+        return x.memory.root().is_written and origin_of(x).op.code != "read"
 
     def has_variable(self, slot: Slot) -> bool:
         """Whether a variable of the sweep holds the cotangent of a variable."""

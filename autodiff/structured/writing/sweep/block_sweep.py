@@ -60,6 +60,7 @@ class BlockSweep:
         self.out = emitter.out
         # For each value without a shadow: the terms of its cotangent so far.
         self.terms: dict[Value, list[str]] = {}
+        self.owned: set[Value] = set()  # values whose cotangent is an array that may be written into
         self.deferred = DeferredUpdates(self.out)
         # Values whose cotangent is a view of a shadow → parts to set to zero once it was read.
         self.borrowed: dict[Value | None, list[tuple[Memory, str]]] = {}
@@ -158,6 +159,10 @@ class BlockSweep:
             text = f"({text}).real"
         if v.op.code == "tuple":  # the parts would not get it
             raise UnsupportedError("a tuple in the place of an array")
+        if self.e.is_filled(v) and v.op.code != "view" and v not in self.owned:
+            self.terms[v] = [text]
+            self.own(v)
+            return
         if self.e.has_shadow(v):
             shadow = self.e.shadow(v)
             if waits and shadow.isidentifier() and not self.e.for_native:
@@ -168,6 +173,9 @@ class BlockSweep:
                 self.out.add(f"s = {shadow}")
                 shadow = "s"
             self.out.add(added(shadow, text))
+            return
+        if v in self.owned:
+            self.out.add(added(f"{v.name}_b", text))
             return
         terms = self.terms.setdefault(v, [])
         is_negative, x = without_sign(text)
@@ -214,6 +222,17 @@ class BlockSweep:
             self.terms[v] = [name]
         return name
 
+    def own(self, v: Value) -> str:
+        """Return the name of the cotangent of an array, as an array that may be written into."""
+        e, name = self.e, f"{v.name}_b"
+        if v not in self.owned:
+            terms = self.terms.get(v)
+            text = total_cotangent(terms, self.spread) if terms else "0.0"
+            self.out.add(f"{name} = own({text}, {e.shape_of(v)}, {e.const(v.kind.dtype)})")
+            self.terms[v] = [name]
+            self.owned.add(v)
+        return name
+
     def cotangent(self, v: Value, once: bool, is_signed: bool) -> str | None:
         """Return the cotangent of a value; None if it has none.
 
@@ -254,6 +273,9 @@ class BlockSweep:
         if v is None:
             (self.write_list if op.code in LIST_WRITES else self.write)(op)
             return
+        if op.code == "view" and is_active(v) and not self.e.has_shadow(v):
+            self.view(op)
+            return
         if op.code in WITHOUT_SWEEP or op.code == "part" or not is_active(v):
             return
         if op.code in ("list", "dict", "join"):
@@ -289,6 +311,13 @@ class BlockSweep:
         else:
             sweep_call(self, op, g)
 
+    def view(self, op: Op) -> None:
+        """Add the cotangent of a part of an array to that of the array."""
+        g = self.cotangent(op.out, True, True)  # type: ignore[arg-type] # a view is a value
+        if g is not None:
+            part = self.e.view_of_shadow(op, self.own(op.args[0]), self.e.need)
+            self.out.add_all([f"s = {part}", added("s", g)])
+
     def load(self, op: Op, g: str) -> None:
         """Add the cotangent of an element, or of a copied part, to the shadow."""
         e = self.e
@@ -296,8 +325,11 @@ class BlockSweep:
         if not is_active(base):
             return
         index = e.index(op.data, [e.need(a) for a in at])
-        self.deferred.flush_zeros(base.memory.root())  # type: ignore[union-attr] # it has one
-        shadow = e.place(op)
+        if e.has_shadow(base):
+            self.deferred.flush_zeros(base.memory.root())  # type: ignore[union-attr] # it has one
+            shadow = e.place(op)
+        else:
+            shadow = self.own(base)
         if has_places(op.data, at):
             self.out.add(f"add_at({shadow}, s_[{index}], {g})")
         else:
