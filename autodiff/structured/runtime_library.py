@@ -369,20 +369,14 @@ def settled(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def or_zeros(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Return a cotangent, or zeros of this shape if it has no elements: nothing was added yet."""
+    """Return a cotangent, or zeros of this shape if nothing was added to it."""
     return x if x.size or x.shape == shape else np.zeros(shape, x.dtype)
 
 
-def dense(x: np.ndarray) -> np.ndarray:
-    """Return a cotangent in C order, as machine code holds those of variables."""
-    return np.ascontiguousarray(x)
-
-
 def whole(x: Any, primal: np.ndarray) -> np.ndarray:
-    """Return the cotangent of an argument as an array.
+    """Return the cotangent of an argument as an array: zeros if nothing was added to it.
 
-    If nothing was added, it is the number 0.0, or has no elements. One in the memory of a run is
-    copied, which releases that memory.
+    One in the memory of a run is copied, which releases that memory.
     """
     if type(x) is not np.ndarray:
         return np.full_like(primal, x)
@@ -479,7 +473,7 @@ SCOPE = {
     "slope": slope,
     "spread": spread,
     "or_zeros": or_zeros,
-    "dense": dense,
+    "dense": np.ascontiguousarray,
     "own": own,
     "whole": whole,
     "number": number,

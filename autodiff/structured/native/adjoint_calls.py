@@ -231,10 +231,6 @@ class AdjointCalls(ReductionCalls):
         e.write(result, self.scalars.number(g))
         return result
 
-    def on_dense(self, x: Any) -> Any:
-        """``dense(x)``: a named array is dense where that is known of its name."""
-        return x
-
     def on_zeros_along(self, x: Any, axes: Any) -> Array:
         """``zeros_along(x, axes)``: zeros like `x`, with the axes in this order in memory."""
         order = [int(p.x) for p in axes.parts]

@@ -204,8 +204,7 @@ def _bound_anew(node: ast.Assign) -> Iterator[str]:
 def _is_itself(target: ast.expr, value: ast.expr) -> bool:
     """Whether a name is bound to its own array: ``x = or_zeros(x, shape)``, ``x = x[:0]``."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
-        is_same = value.func.id in ("or_zeros", "dense")
-        value = value.args[0] if is_same else value
+        value = value.args[0] if value.func.id == "or_zeros" else value
     elif isinstance(value, ast.Subscript) and ast.unparse(value.slice) == ":0":
         value = value.value
     return isinstance(value, ast.Name) and isinstance(target, ast.Name) and value.id == target.id

@@ -6,7 +6,7 @@ import ast
 import platform
 import textwrap
 import threading
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -264,12 +264,13 @@ class NativeProgram:
         e = self.emitter
         forward, backward = list(e.forward_lines), list(e.backward_lines)
         for nodes, there, back in self.parts:
-            ends, unbound = (nodes[0], nodes[-1]), self.unbound.get(there.name, {})
-            name = f"{there.name}_loop"
+            ends, name = (nodes[0], nodes[-1]), f"{there.name}_loop"
+            texts = {x: f"unbound_{x}" for x in self.unbound.get(there.name, ())}
             span = _span(e.forward_spans, *ends)
-            _replace(forward, span, there, f"{name}.forward", "push", unbound)
+            _replace(forward, span, there, f"{name}.forward", "push", texts)
             span = _span(e.backward_spans, *ends[::-1])
-            _replace(backward, span, back, f"{name}.backward", "pop()")
+            texts = {x: f"dense({x})" for x in self._unwritten(False)}
+            _replace(backward, span, back, f"{name}.backward", "pop()", texts)
         forward, backward = (list(filter(None, lines)) for lines in (forward, backward))
         return "\n".join([*e.forward_head, *forward, "", "", *e.backward_head, *backward])
 
@@ -298,12 +299,15 @@ def _span(spans: dict[Any, tuple[int, int]], first: Any, last: Any) -> tuple[int
 
 def _replace(
     lines: list[str], span: tuple[int, int], function: NativeFunction, callee: str, tape: str,
-    unbound: Container[str] = (),
+    texts: dict[str, str],
 ) -> None:  # fmt: skip
-    """Replace lines by a call, padded with empty lines so that the others keep their numbers."""
+    """Replace lines by a call, padded with empty lines so that the others keep their numbers.
+
+    `texts` has the arguments that are more than the name of the parameter.
+    """
     first, last = span
     indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
-    args = [f"unbound_{x}" if x in unbound else x for x in function.params]
+    args = [texts.get(x, x) for x in function.params]
     call = f"{callee}({', '.join([tape, *args])})"
     results = "".join(f"{x}, " for x in function.results)
     lines[first:last] = [

@@ -164,7 +164,9 @@ class Variables(Expressions):
             value = self.from_display(self.names.lists[name], value)
         if kind is not None and name in self.swapped:
             value = self._in_other_buffer(name, kind, value)
-        elif kind is not None and kind.is_array and not self.forward and name in self.names.variables:
+        elif (
+            kind is not None and kind.is_array and not self.forward and name in self.names.variables
+        ):
             value = self._cotangent(name, kind, value)
         if isinstance(value, LazyArray) and (name in self.names.variables or name in self.escaping):
             value = self.elementwise.materialize(value, memory.KEPT)
@@ -199,6 +201,7 @@ class Variables(Expressions):
             raise UnsupportedError(f"{name} of another kind")
         if self.forward:
             self._checked(name, kind, value)
+        assert kind.dtype is not None  # it is an array
         code, b = self.code, self.b
         buffers = self.buffers.get(name)
         if buffers is None:

@@ -32,7 +32,8 @@ def carried_arrays(program: FunctionIR, rebound: set[Memory]) -> set[Memory]:
     """Return the memory of these arrays.
 
     They are indexed no more often than they are made: else the sweep would make an array for each
-    element that an inner loop reads. `rebound` has the memory of variables that are bound repeatedly.
+    element that an inner loop reads. `rebound` has the memory of variables that are bound
+    repeatedly.
     """
     blocks = list(_blocks_in(program.body, ()))
     made: dict[Slot, list[_Path]] = {slot: [()] for slot in program.parameters}

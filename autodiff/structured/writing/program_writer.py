@@ -5,10 +5,9 @@ functions. At the end of each block it pushes the values that the backward funct
 recompute cheaply. Before it overwrites contents that the sweep reads, it saves them.
 
 The backward function runs the blocks in reverse order. The cotangent of a number is a variable. So
-is that of an array that is nowhere indexed or written into, if variables that hold it are rebound.
-Other arrays that are read in several blocks have a *shadow*, an array of the same layout that
-accumulates cotangents; the shadow of a view is the same view of the shadow. In machine code all
-arrays that are read in several blocks have one.
+is that of an array if variables that hold it are rebound, and only the block that makes it writes
+into it (`carried_arrays`). Other arrays that are read in several blocks have a *shadow*, an array
+of the same layout that accumulates cotangents; the shadow of a view is the same view of the shadow.
 
 The sweep undoes each write as it passes it, so every read finds what the forward function found.
 """
@@ -33,7 +32,6 @@ from autodiff.structured.form.function_ir import (
     Slot,
     Value,
     While,
-    blocks_of,
     ops_of,
     without_tuples,
 )
@@ -190,22 +188,12 @@ class ProgramWriter(ForwardWriter):
                     out.inside("if pop():", functools.partial(self._backward_nodes, node.then))
                     out.inside("else:", functools.partial(self._backward_nodes, node.otherwise))
                 else:
-                    self._make_dense(node)
                     self.enclosing.append(node)
                     self._backward_loop(node)
                     self.enclosing.pop()
                     self._add_sums(node, first)
                 self._drop_if_empty(node, first)
             self.backward_spans[node] = first, len(out.lines)
-
-    def _make_dense(self, node: For | While) -> None:
-        """Lay out the cotangents of variables as the machine code of an outermost loop needs."""
-        if self.enclosing:
-            return
-        changed = {slot for block in blocks_of([node]) for slot in block.writes}
-        for slot in self.program.slots:
-            if slot in changed and self.has_variable(slot) and self.is_typed(slot):
-                self.out.add(f"{slot.name}_b = dense({slot.name}_b)")
 
     def _drop_if_empty(self, node: For | While | If, first: int) -> None:
         """Drop the sweep of a branch or loop if it does nothing.

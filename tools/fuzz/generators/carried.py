@@ -89,7 +89,9 @@ class _Writer:
         """Write an array of n elements."""
         r = self.rng.random()
         if depth == 0 or r < 0.25:
-            return self.pick("u", "v", "u", "old", "a", "b", f"w[{self.at()}]", f"w[:, {self.at()}]")
+            return self.pick(
+                "u", "v", "u", "old", "a", "b", f"w[{self.at()}]", f"w[:, {self.at()}]"
+            )
         x = self.vector(depth - 1)
         if r < 0.6:
             op = self.pick("+", "-", "*", "*")
@@ -101,17 +103,17 @@ class _Writer:
             f"np.roll({x}, {self.pick('1', '-1', '2')})",
             f"({x})[::-1]",
             f"np.concatenate((({x})[1:], ({x})[:1]))",
-            f"(w @ {x}) * 0.3",
-            f"({x} @ w) * 0.3",
+            f"((w @ {x}) * 0.3)",
+            f"(({x} @ w) * 0.3)",
             f"np.where({x} > 0.1, {x}, 0.5 * u)",
             f"np.maximum({x}, 0.2 * {self.vector(depth - 1)})",
             f"({x} / (2.0 + {self.vector(depth - 1)} ** 2))",
             f"step({x}, {self.number(0)})",
             f"filled({x}, {self.number(0)})",
-            f"np.cumsum({x}) * 0.2",
+            f"(np.cumsum({x}) * 0.2)",
             f"np.reshape({x}, (n,))",
             f"(-{x})",
-            f"w[{self.at()}:][0] * {x}",
+            f"(w[{self.at()}:][0] * {x})",
         )
 
     def matrix(self) -> str:
@@ -161,25 +163,30 @@ class _Writer:
         elif r < 0.93:
             self.add(self.pick("u[0] = s", "v[1:] *= 0.7", "u += 0.1 * v", "w[0] = u"))
         else:
-            self.add(f"u = (u[:, None] * {self.pick('0.4', 'v[None, :]')}).sum(axis={self.pick('0', '1')})")
+            other, axis = self.pick("0.4", "v[None, :]"), self.pick("0", "1")
+            self.add(f"u = (u[:, None] * {other}).sum(axis={axis})")
 
     def fill(self) -> None:
         """Make an array, fill it, and bind it to a state."""
         self.names += 1
         name = f"f{self.names}"
-        self.add(f"{name} = {self.pick('np.zeros(n)', 'np.empty(n)', 'np.zeros_like(u)', 'u * 1.0')}")
+        self.add(
+            f"{name} = {self.pick('np.zeros(n)', 'np.empty(n)', 'np.zeros_like(u)', 'u * 1.0')}"
+        )
         self.add(f"{name}[:] = {self.vector(1)}")
         for _ in range(self.rng.randint(0, 2)):
             self.add(
                 self.pick(
-                    f"{name}[1:-1] = {self.vector(1)}[2:]",
+                    f"{name}[1:-1] = ({self.vector(1)})[2:]",
                     f"{name}[{self.at()}] = {self.number(0)}",
                     f"{name}[:-1] += {name}[1:]",
                     f"{name} *= {self.vector(0)}",
                     f"{name}[1:] = {name}[1:] * v[:-1]",
                 )
             )
-        self.add(f"{self.pick('u', 'v')} = {self.pick(name, name, f'{name} * v', f'np.sin({name})')}")
+        self.add(
+            f"{self.pick('u', 'v')} = {self.pick(name, name, f'{name} * v', f'np.sin({name})')}"
+        )
 
     def loop(self, depth: int) -> None:
         i = f"i{len(self.indices)}"

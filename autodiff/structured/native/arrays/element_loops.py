@@ -88,7 +88,8 @@ class ElementLoops:
         Each maker runs in a branch of its own.
         """
         code, made = self.code, []
-        address, strides = code.variable(PTR), []
+        address = code.variable(PTR)
+        strides: list[Any] = []
         with code.branches(test) as branches:
             for branch, make in zip(branches, makers, strict=True):
                 with branch:

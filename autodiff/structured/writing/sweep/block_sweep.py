@@ -14,7 +14,6 @@ from autodiff.structured.form.function_ir import (
     Op,
     Slot,
     Value,
-    known,
 )
 from autodiff.structured.form.indices import has_arrays, has_places, region_of
 from autodiff.structured.form.kinds import ANYTHING, UnsupportedError
@@ -35,6 +34,7 @@ from autodiff.structured.writing.sweep.call_sweep import (
     sweep_call,
     term_of,
 )
+from autodiff.structured.writing.sweep.container_sweep import sweep_display, write_list
 from autodiff.structured.writing.sweep.deferred_updates import DeferredUpdates
 from autodiff.structured.writing.sweep.pullback_sweep import sweep_tuple
 from autodiff.structured.writing.sweep.signs import (
@@ -60,7 +60,9 @@ class BlockSweep:
         self.out = emitter.out
         # For each value without a shadow: the terms of its cotangent so far.
         self.terms: dict[Value, list[str]] = {}
-        self.owned: set[Value] = set()  # values whose cotangent is an array that may be written into
+        self.owned: set[Value] = (
+            set()
+        )  # values whose cotangent is an array that may be written into
         self.deferred = DeferredUpdates(self.out)
         # Values whose cotangent is a view of a shadow → parts to set to zero once it was read.
         self.borrowed: dict[Value | None, list[tuple[Memory, str]]] = {}
@@ -271,17 +273,16 @@ class BlockSweep:
         values = (v, *op.args, *op.options.values())
         self.is_complex = any(x.is_complex for x in values if x is not None)
         if v is None:
-            (self.write_list if op.code in LIST_WRITES else self.write)(op)
-            return
-        if op.code == "view" and is_active(v) and not self.e.has_shadow(v):
-            self.view(op)
+            (write_list if op.code in LIST_WRITES else BlockSweep.write)(self, op)
             return
         if op.code in WITHOUT_SWEEP or op.code == "part" or not is_active(v):
+            if op.code == "view":
+                self.view(op)
             return
         if op.code in ("list", "dict", "join"):
             self.deferred.flush_all()
         if op.code in ("list", "dict"):
-            self.sweep_display(op, self.e.shadow(v))
+            sweep_display(self, op, self.e.shadow(v))
             return
         if op.code == "call" and not depends(op):
             return
@@ -313,7 +314,8 @@ class BlockSweep:
 
     def view(self, op: Op) -> None:
         """Add the cotangent of a part of an array to that of the array."""
-        g = self.cotangent(op.out, True, True)  # type: ignore[arg-type] # a view is a value
+        v: Any = op.out
+        g = None if self.e.has_shadow(v) else self.cotangent(v, True, True)
         if g is not None:
             part = self.e.view_of_shadow(op, self.own(op.args[0]), self.e.need)
             self.out.add_all([f"s = {part}", added("s", g)])
@@ -334,54 +336,6 @@ class BlockSweep:
             self.out.add(f"add_at({shadow}, s_[{index}], {g})")
         else:
             self.out.add(added(f"{shadow}[{index}]", g))
-
-    def write_list(self, op: Op) -> None:
-        """Undo the mutation of a list in its shadow, which gets the length of the list before."""
-        e = self.e
-        if op.code == "drop":
-            self._put_back(op)
-            return
-        base, value, *at = op.args
-        if not e.has_shadow(base):
-            return
-        self.deferred.flush_all()
-        shadow = e.shadow(base)
-        is_number = value.kind.is_scalar and is_active(value)
-        if op.code == "append":
-            text = f"{shadow}.pop()"
-        elif op.code == "insert":
-            text = f"taken_out({shadow}, {e.need(at[0])})"
-        else:
-            text = f"{shadow}[{e.index(op.data, [e.need(a) for a in at])}]"
-        if is_number:
-            self.add_to(value, text)
-        if op.code == "set" and value.kind.has_memory:
-            old = e.old_name(op)
-            e.tape_reads[old] = old
-            self.out.add(f"{text} = {old}")
-        elif op.code == "set":
-            self.out.add(f"{text} = 0.0")
-        elif not is_number:
-            self.out.add(text)
-
-    def _put_back(self, op: Op) -> None:
-        """Insert the shadow of a removed item again, which has no cotangent from later."""
-        e = self.e
-        base, at = op.args
-        is_of_numbers = base.memory.root().of_items is None  # type: ignore[union-attr] # it has one
-        if not e.has_shadow(base) or (base.kind.is_table and is_of_numbers):
-            return
-        self.deferred.flush_all()
-        shadow, item = e.shadow(base), "0.0"
-        if not is_of_numbers:
-            item = e.old_name(op)
-            e.tape_reads[item] = item
-        if base.kind.is_table:
-            self.out.add(f"{shadow}[{e.need(at)}] = {item}")
-        elif known(at) == -1:
-            self.out.add(f"{shadow}.append({item})")
-        else:
-            self.out.add(f"put_back({shadow}, {e.need(at)}, {item})")
 
     def write(self, op: Op) -> None:
         """Undo a write: take the cotangent of the written value, and restore the old contents."""
@@ -530,13 +484,3 @@ class BlockSweep:
             self.add_to(v, negative(fitted) if is_negative else fitted, waits=waits)
         else:
             self.add_to(v, text, lasts, factor, waits)
-
-    def sweep_display(self, op: Op, shadow: str) -> None:
-        """Add the cotangents of the items of a list or dict display to those of the numbers."""
-        is_repeated = op.code == "list" and op.data
-        items = op.args[:-1] if is_repeated else op.args
-        keys = op.data if op.code == "dict" else range(len(items))
-        for key, part in zip(keys, items, strict=True):
-            if is_active(part) and part.kind.is_scalar:
-                repeated = f"sum({shadow}[{key}::{len(items)}])"
-                self.add_to(part, repeated if is_repeated else f"{shadow}[{key!r}]")
