@@ -312,13 +312,20 @@ def shadow_with(x: np.ndarray, g: Any) -> np.ndarray:
 
 def zeros_along(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     """Return zeros like an array, with this order of the axes in memory, the slowest first."""
-    if not x.flags.c_contiguous:
-        return np.zeros_like(x)
-    return np.zeros([x.shape[k] for k in axes], x.dtype).transpose(_places_of(axes))
+    return np.zeros([x.shape[k] for k in axes], x.dtype).transpose(places_of(axes))
+
+
+def laid_out(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """Return a copy of an array with this order of the axes in memory, the slowest first."""
+    return np.array(x.transpose(axes), order="C").transpose(places_of(axes))
+
+
+def wipe(shadow: np.ndarray) -> None:
+    """Mark the end of a shadow. Machine code sets it to zero, because it uses the memory again."""
 
 
 @functools.lru_cache(maxsize=64)
-def _places_of(axes: tuple[int, ...]) -> tuple[int, ...]:
+def places_of(axes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the inverse of a permutation of axes."""
     return tuple([axes.index(k) for k in range(len(axes))])
 
@@ -488,9 +495,12 @@ SCOPE = {
     "diagonal_of": diagonal_of,
     "shadow_with": shadow_with,
     "zeros_along": zeros_along,
+    "laid_out": laid_out,
+    "wipe": wipe,
     "may_share": np.may_share_memory,
     "copied": copied,
     "array": np.array,
+    "asarray": np.asarray,
     "Changed": ChangedError,
     "Broadcast": BailoutError,
     "__name__": "autodiff.structured.generated",

@@ -233,10 +233,20 @@ class AdjointCalls(ReductionCalls):
 
     def on_zeros_along(self, x: Any, axes: Any) -> Array:
         """``zeros_along(x, axes)``: zeros like `x`, with the axes in this order in memory."""
+        result = self._in_order(x, axes)
+        self.elementwise.write(result, self.scalars.known(0.0))
+        return result
+
+    def on_laid_out(self, x: Any, axes: Any) -> Array:
+        """``laid_out(x, axes)``: a copy of `x`, with the axes in this order in memory."""
+        result = self._in_order(x, axes)
+        self.elementwise.write(result, x)
+        return result
+
+    def _in_order(self, x: Any, axes: Any) -> Array:
+        """Return an uninitialized array like `x`, with the axes in this order in memory."""
         order = [int(p.x) for p in axes.parts]
-        e = self.elementwise
-        result = e.allocate(dtype_of(x), [x.shape[k] for k in order], self.store)
-        e.write(result, self.scalars.known(0.0))
+        result = self.elementwise.allocate(dtype_of(x), [x.shape[k] for k in order], self.store)
         return result.with_axes([order.index(k) for k in range(len(order))])
 
     def on_gather(self, shadow: Any, x: Any) -> None:

@@ -40,7 +40,9 @@ _MOST_INSTRUCTIONS = 12_000
 """LLVM compiles so many in about two seconds. Longer functions take more time per instruction."""
 _SHORT = 2000
 """Programs of up to so many instructions inline outlined loops: a call takes some nanoseconds."""
-_BUILTINS = frozenset({"push", "pop", "range", "reversed", "len", "type", "Changed", "Broadcast"})
+_BUILTINS = frozenset(
+    {"push", "pop", "wipe", "range", "reversed", "len", "type", "Changed", "Broadcast"}
+)
 
 
 class NativeProgram:
@@ -73,7 +75,9 @@ class NativeProgram:
         self, emitter: ProgramWriter, ones: dict[str, set[int]], is_new: Callable[[dict], bool]
     ) -> None:
         self.emitter = emitter
-        self.names = SymbolTable(emitter.program, emitter.old_name, emitter.layouts)
+        self.names = SymbolTable(
+            emitter.program, emitter.old_name, emitter.layouts, emitter.layouts_of_values
+        )
         self.names.unit_axes = ones
         for name in emitter.counters:
             self.names.counter(name)
@@ -208,8 +212,12 @@ class NativeProgram:
         flow = NameUses(body)
         known = self.scope.keys() | _BUILTINS
         binds = flow.binds - known
-        live = self.live[0 if is_forward else 1][first + body[-1].lineno - 1]
-        results = sorted(binds & live)
+        after = self.live[0 if is_forward else 1]
+
+        def live(line: int) -> set[str]:
+            return after[first + line - 1]
+
+        results = sorted(binds & live(body[-1].lineno))
         sums = {x: text for names in self.emitter.sums.values() for (text, _), x in names.items()}
         params = [x for x in flow.reads if x not in known | sums.keys()]
         params += [x for x in results if x not in flow.surely and x not in params]
@@ -221,7 +229,7 @@ class NativeProgram:
         pushes = {line - first + 1: names for line, names in e.push_names.items()}
         statements = Statements(
             code, code.function.args[0], self.scope, e.adjoints, is_forward, self.names,
-            pushes if is_forward else {}, body, set(results), self._unwritten(is_forward),
+            pushes if is_forward else {}, body, set(results), live, self._unwritten(is_forward),
         )  # fmt: skip
         write_prologue(code, function, statements)
         # Products for a sum of an enclosing loop are collected here, and added at the end.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +11,22 @@ from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.arrays.updates import Update
-from autodiff.structured.native.dataflow import double_buffered, escaping
+from autodiff.structured.native.dataflow import (
+    double_buffered,
+    escaping,
+    shared_shadows,
+    short_lived,
+)
 from autodiff.structured.native.expression_lowering import Expressions
 from autodiff.structured.native.llvm import memory
-from autodiff.structured.native.llvm.function_builder import I64, PARTS, PTR, TYPES, FunctionBuilder
+from autodiff.structured.native.llvm.function_builder import (
+    I32,
+    I64,
+    PARTS,
+    PTR,
+    TYPES,
+    FunctionBuilder,
+)
 from autodiff.structured.native.lowered_values import (
     TAGS,
     Array,
@@ -73,6 +85,8 @@ class Variables(Expressions):
         The statements to lower.
     results : set of str
         The names that are returned.
+    live : callable
+        Returns the names that are live after the statement in a line.
     unwritten : set of str
         The variables whose arrays are not written into while they hold them.
     """
@@ -80,7 +94,7 @@ class Variables(Expressions):
     def __init__(
         self, code: FunctionBuilder, state: Any, scope: dict[str, Any], adjoints: dict[int, tuple],
         forward: bool, names: SymbolTable, pushes: dict[int, list[str]], body: list[ast.stmt],
-        results: set[str], unwritten: set[str],
+        results: set[str], live: Callable[[int], set[str]], unwritten: set[str],
     ) -> None:  # fmt: skip
         super().__init__(code, state, scope, adjoints, forward)
         self.names = names
@@ -88,10 +102,12 @@ class Variables(Expressions):
         self.slots: dict[str, StackSlot] = {}
         self.bound: dict[str, Any] = {}
         self.pending_reads: dict[str, int] = {}  # of lazy arrays: how many reads are left
-        roots = names.variables | results
-        self.double_buffered = double_buffered(body, unwritten, roots, names.lists)
+        roots, short = names.variables | results, short_lived(body, live)
+        self.double_buffered = double_buffered(body, unwritten, roots, names.lists, short)
         swapped = set[str]().union(*self.double_buffered.values())
-        self.escaping = escaping(body, roots - swapped, names.lists)
+        self.escaping = escaping(body, roots - swapped, names.lists, short)
+        if forward:
+            names.shared_shadows = shared_shadows(body, roots, names.lists, short)
         self.swapped: set[str] = set()  # variables with two buffers that the statement binds
         self.buffers: dict[str, Any] = {}  # of these: their addresses and sizes
         self.store = memory.SCRATCH
@@ -169,7 +185,8 @@ class Variables(Expressions):
         ):
             value = self._cotangent(name, kind, value)
         if isinstance(value, LazyArray) and (name in self.names.variables or name in self.escaping):
-            value = self.elementwise.materialize(value, memory.KEPT)
+            store = memory.KEPT if name in self.escaping else memory.SCRATCH
+            value = self.elementwise.materialize(value, store)
         if (
             is_typed
             and self.forward
@@ -246,6 +263,26 @@ class Variables(Expressions):
         if value.letter in PARTS and letter_of(known) not in PARTS:
             value = replace(self.scalars.part_of(value, "real"), tag=value.tag)
         return replace(value, kind=known)
+
+    def shared_shadow(self, call: ast.Call) -> Array:
+        """Lower ``zeros_like(x)``, the new shadow of an array. All iterations get the same memory.
+
+        It is zero when it is allocated, and the sweep of each iteration leaves it so (`wipe`).
+        """
+        code, b = self.code, self.b
+        x, *rest = [self.expression(a) for a in call.args]
+        order = [int(p.x) for p in rest[0].parts] if rest else list(range(len(x.shape)))
+        shape = [x.shape[k] for k in order]
+        strides, size = self.elementwise.strides_of(x.dtype, shape)
+        place = code.words(2)  # address and size
+        with code.branch(code.less(code.word(place, 1), size)):
+            made = memory.allocated(code, self.state, memory.KEPT, size)
+            code.call("memset", PTR, [made, ir.Constant(I32, 0), size])
+            code.set_word(place, 0, b.ptrtoint(made, I64))
+            code.set_word(place, 1, size)
+        address = b.inttoptr(code.word(place, 0), PTR)
+        found = Array(x.dtype, address, shape, strides, FreshMemory())
+        return found.with_axes([order.index(k) for k in range(len(order))])
 
     def set_variable(self, name: str, value: Any) -> None:
         """Store a value in the stack slots of a variable."""

@@ -34,7 +34,7 @@ from autodiff.structured.writing.carried_arrays import carried_arrays, origin_of
 from autodiff.structured.writing.checkpointed_loops import CheckpointedLoop
 from autodiff.structured.writing.hoisted_views import HoistedViews
 from autodiff.structured.writing.plain_floats import PlainFloats
-from autodiff.structured.writing.shadow_layouts import layouts
+from autodiff.structured.writing.shadow_layouts import layouts, layouts_of_values
 from autodiff.structured.writing.shape_guards import ShapeGuards
 
 _ATTRIBUTES = {np.real: "real", np.imag: "imag"}
@@ -160,6 +160,7 @@ class SourceWriter:
         self.shapes = ShapeGuards(self)
         found = {} if has_checkpoints else layouts(program)
         self.layouts = {m: axes for m, axes in found.items() if m not in self.carried}
+        self.layouts_of_values = layouts_of_values(program, self.layouts) if for_native else {}
         self.late_shadows: set[Slot] = set()  # parameters whose shadows the backward function makes
         self.memoryviews: set[str] = set()  # arrays that the sweep reads through a memoryview
         self.blas_memories: dict[str, str] = {}  # array passed to BLAS → getter
@@ -380,6 +381,11 @@ class SourceWriter:
         if axes is None or x.kind is None or x.kind.ndim != len(axes):
             return f"zeros_like({x})"
         return f"zeros_along({x}, {axes})"
+
+    def layout_of(self, x: Value | Slot) -> tuple[int, ...] | None:
+        """Return the layout of an array; None if that is C order, or the user's."""
+        axes = self.layouts_of_values.get(x.memory.root()) if x.memory is not None else None
+        return axes if axes and x.kind is not None and x.kind.ndim == len(axes) else None
 
     def _is_rebound(self, v: Value, block: Block) -> bool:
         """Whether a block rebinds the variable that a value was read from."""

@@ -93,6 +93,9 @@ class BlockSweep:
                         self._begin_cotangent(slot, op.out)
                     self.out.add(f"{name} = {total([name, *terms])}")
         self._bind_cotangents(rebound)
+        if e.for_native and e.enclosing:
+            made = [op.out for op in self.block.ops if e.makes_new_shadow(op)]
+            self.out.add_all([f"wipe({e.shadow(v)})" for v in made])
 
     def _take_cotangents(self) -> dict[Slot, list[str]]:
         """Add the cotangents of variables to those of the values that the block binds them to.
