@@ -134,7 +134,7 @@ def test_arrays_that_end_with_an_iteration(
 
 @pytest.mark.parametrize(
     "kernel, is_shared",
-    [(copies_of_a_state, True), (while_it_changes, True), (kept_for_the_next_iteration, False)],
+    [(copies_of_a_state, True), (while_it_changes, False), (kept_for_the_next_iteration, False)],
 )
 def test_shadows_of_all_iterations_share_memory(
     kernel: Callable, is_shared: bool, check_machine_code: Callable
