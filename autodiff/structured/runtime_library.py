@@ -286,6 +286,11 @@ def spread(g: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     return x
 
 
+def own(g: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Return a cotangent in a new array that the sweep may write into."""
+    return spread(g, shape, dtype)
+
+
 def diagonal_of(x: np.ndarray) -> np.ndarray:
     """Return a writable view of the diagonal of a matrix."""
     n = min(x.shape)
@@ -311,13 +316,20 @@ def shadow_with(x: np.ndarray, g: Any) -> np.ndarray:
 
 def zeros_along(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     """Return zeros like an array, with this order of the axes in memory, the slowest first."""
-    if not x.flags.c_contiguous:
-        return np.zeros_like(x)
-    return np.zeros([x.shape[k] for k in axes], x.dtype).transpose(_places_of(axes))
+    return np.zeros([x.shape[k] for k in axes], x.dtype).transpose(places_of(axes))
+
+
+def laid_out(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """Return a copy of an array with this order of the axes in memory, the slowest first."""
+    return np.array(x.transpose(axes), order="C").transpose(places_of(axes))
+
+
+def wipe(shadow: np.ndarray) -> None:
+    """Mark the end of a shadow. Machine code sets it to zero, because it uses the memory again."""
 
 
 @functools.lru_cache(maxsize=64)
-def _places_of(axes: tuple[int, ...]) -> tuple[int, ...]:
+def places_of(axes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the inverse of a permutation of axes."""
     return tuple([axes.index(k) for k in range(len(axes))])
 
@@ -367,13 +379,22 @@ def settled(x: Any, shape: tuple[int, ...]) -> Any:
     return x if np.shape(x) == shape else unbroadcast(x, shape)
 
 
+def or_zeros(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Return a cotangent, or zeros of this shape if nothing was added to it."""
+    return x if x.size or x.shape == shape else np.zeros(shape, x.dtype)
+
+
 def whole(x: Any, primal: np.ndarray) -> np.ndarray:
-    """Return the cotangent of an argument as an array; it may be the number 0.0."""
+    """Return the cotangent of an argument as an array: zeros if nothing was added to it.
+
+    One in the memory of a run is copied, which releases that memory.
+    """
     if type(x) is not np.ndarray:
         return np.full_like(primal, x)
+    x = or_zeros(x, primal.shape)
     if x.shape != primal.shape:
         raise ValueError("a cotangent of another shape")
-    return x.astype(primal.dtype, copy=False)
+    return x.astype(primal.dtype, copy=x.base is not None)
 
 
 def number(x: Any) -> Any:
@@ -451,16 +472,18 @@ def taken_out(xs: list, at: int) -> Any:
 _BY_THEIR_NAMES = (
     put_back, taken_out, part, real_part, several, total, inner, fitted, gather, settled, slope,
     spread, whole, number, sum_back, stack_back, concatenate_back, last_written, zeros_like,
-    diagonal_of, shadow_with, zeros_along, copied,
+    diagonal_of, shadow_with, zeros_along, copied, or_zeros, own, laid_out, wipe,
 )  # fmt: skip
 SCOPE = {
     **{f.__name__: f for f in _BY_THEIR_NAMES},
     "zeros_by_key": collections.defaultdict,
+    "dense": np.ascontiguousarray,
     "add_at": add_at,
     "s_": np.s_,
     "errstate": np.errstate,
     "may_share": np.may_share_memory,
     "array": np.array,
+    "asarray": np.asarray,
     "Changed": ChangedError,
     "Broadcast": BailoutError,
     "__name__": "autodiff.structured.generated",

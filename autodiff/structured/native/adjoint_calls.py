@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -206,12 +207,46 @@ class AdjointCalls(ReductionCalls):
         sizes = [p.value for p in shape.parts]
         return LazyArray(kind, operator.mul, [self.scalars.number(g), one], sizes)
 
+    def on_or_zeros(self, x: Array, shape: Any) -> Array:
+        """``or_zeros(x, shape)``: a cotangent, or zeros if it has no elements."""
+        e = self.elementwise
+        sizes = [p.value for p in shape.parts]
+
+        def zeros() -> Array:
+            result = e.allocate(x.dtype, sizes, memory.KEPT)
+            e.write(result, self.scalars.known(0.0))
+            return result
+
+        def own() -> Array:
+            e.check_shape(x.shape, sizes)
+            return x.view(x.address, sizes, x.strides)
+
+        found = e.one_of(self.code.equal(x.shape[0], self.code.whole(0)), zeros, own)
+        return replace(found, alias_set=x.alias_set)
+
+    def on_own(self, g: Any, shape: Any, dtype: Any) -> Array:
+        """``own(g, shape, dtype)``: a cotangent in a new array."""
+        e = self.elementwise
+        result = e.allocate(dtype.x, [p.value for p in shape.parts], self.store)
+        e.write(result, self.scalars.number(g))
+        return result
+
     def on_zeros_along(self, x: Any, axes: Any) -> Array:
         """``zeros_along(x, axes)``: zeros like `x`, with the axes in this order in memory."""
+        result = self._in_order(x, axes)
+        self.elementwise.write(result, self.scalars.known(0.0))
+        return result
+
+    def on_laid_out(self, x: Any, axes: Any) -> Array:
+        """``laid_out(x, axes)``: a copy of `x`, with the axes in this order in memory."""
+        result = self._in_order(x, axes)
+        self.elementwise.write(result, x)
+        return result
+
+    def _in_order(self, x: Any, axes: Any) -> Array:
+        """Return an uninitialized array like `x`, with the axes in this order in memory."""
         order = [int(p.x) for p in axes.parts]
-        e = self.elementwise
-        result = e.allocate(dtype_of(x), [x.shape[k] for k in order], self.store)
-        e.write(result, self.scalars.known(0.0))
+        result = self.elementwise.allocate(dtype_of(x), [x.shape[k] for k in order], self.store)
         return result.with_axes([order.index(k) for k in range(len(order))])
 
     def on_gather(self, shadow: Any, x: Any) -> None:

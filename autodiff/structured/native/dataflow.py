@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Container, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterator
 
 
 class NameUses:
@@ -129,11 +130,46 @@ def stored(node: ast.AST) -> Iterator[str]:
             yield part.id
 
 
-def escaping(body: list[ast.stmt], variables: set[str], lists: Container[str] = ()) -> set[str]:
+def short_lived(body: list[ast.stmt], live: Callable[[int], set[str]]) -> dict[int, set[str]]:
+    """Return what each assignment in a loop binds for the rest of its iteration only.
+
+    Parameters
+    ----------
+    body : list of ast.stmt
+        The statements.
+    live : callable
+        Returns the names that are live after the statement in a line.
+
+    Returns
+    -------
+    dict
+        Id of an assignment → names that nobody reads after the iteration of the innermost loop.
+    """
+    found: dict[int, set[str]] = {}
+
+    def visit(statements: list[ast.stmt], at_end: set[str] | None) -> None:
+        for node in statements:
+            if isinstance(node, (ast.For, ast.While)):
+                visit(node.body, live(node.body[-1].lineno))
+            elif isinstance(node, ast.If):
+                visit(node.body, at_end)
+                visit(node.orelse, at_end)
+            elif isinstance(node, ast.Assign) and at_end is not None:
+                found[id(node)] = set(stored(node)) - at_end
+
+    visit(body, None)
+    return found
+
+
+def escaping(
+    body: list[ast.stmt], variables: set[str], lists: Container[str], short: dict[int, set[str]],
+    on_tape: bool = True,
+) -> set[str]:  # fmt: skip
     """Return the names of arrays that may outlive the iteration that creates them.
 
-    These are pushed, bound to variables, put into lists, or have views that are. Pushing a shape
-    does not let the array escape.
+    These are bound to variables that are read later, pushed (if `on_tape`), put into lists, or have
+    views that are. Pushing a shape does not let the array escape. `short` has the names that end
+    with the iteration: see `short_lived`.
     """
     found: set[str] = set()
     views: list[tuple[set[str], set[str]]] = []
@@ -145,15 +181,17 @@ def escaping(body: list[ast.stmt], variables: set[str], lists: Container[str] = 
         ):
             parts = [x for a in node.args for x in (a.elts if isinstance(a, ast.Tuple) else [a])]
             arrays = [x for x in parts if not (isinstance(x, ast.Attribute) and x.attr == "shape")]
-            found |= {name for a in arrays for name in loaded(a)}
+            found |= {name for a in arrays for name in loaded(a) if on_tape}
         elif isinstance(node, ast.Call) and puts_into_list(node):
             found |= {name for a in node.args for name in loaded(a)}
         elif isinstance(node, ast.Assign):
-            targets = {name for t in node.targets for name in stored(t)}
-            if targets & variables or any(name in lists for name in targets | owners(node)):
-                found |= targets | set(loaded(node.value))
-            elif not isinstance(node.value, (ast.BinOp, ast.UnaryOp, ast.Compare)):
-                views.append((targets, set(loaded(node.value))))
+            lasting = variables - short.get(id(node), set())
+            for target, value in bindings(node):
+                names, sources = set(stored(target)), set(loaded(value))
+                if names & lasting or any(name in lists for name in names | owners(node)):
+                    found |= names | sources
+                elif not isinstance(value, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+                    views.append((names, sources))
     while True:
         before = len(found)
         for targets, sources in views:
@@ -161,6 +199,93 @@ def escaping(body: list[ast.stmt], variables: set[str], lists: Container[str] = 
                 found |= sources
         if len(found) == before:
             return found
+
+
+def bindings(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the targets and values of an assignment, those of a tuple one by one."""
+    for target in node.targets:
+        value = node.value
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            yield from zip(target.elts, value.elts, strict=True)
+        else:
+            yield target, value
+
+
+def double_buffered(
+    body: list[ast.stmt], arrays: set[str], roots: set[str], lists: Container[str],
+    short: dict[int, set[str]],
+) -> dict[ast.stmt, set[str]]:  # fmt: skip
+    """Return the variables for which two buffers are enough, by the statement that binds them.
+
+    A loop binds them once in each iteration, and nothing else keeps their old values.
+
+    Parameters
+    ----------
+    body : list of ast.stmt
+        The statements of a region.
+    arrays : set of str
+        The variables that are arrays which nobody writes into.
+    roots : set of str
+        All variables and results.
+    lists : container of str
+        The names of lists.
+    short : dict
+        The names that end with the iteration: see `short_lived`.
+    """
+    nodes = [part for s in body for part in ast.walk(s)]
+    bound = {s: set(_bound_anew(s)) for s in nodes if isinstance(s, ast.Assign)}
+    once: dict[ast.stmt, set[str]] = {s: set() for s in bound}
+    for loop in [node for node in nodes if isinstance(node, (ast.For, ast.While))]:
+        inside = [name for s in ast.walk(loop) for name in bound.get(s, ())]  # type: ignore[call-overload]
+        for s in loop.body:
+            once.get(s, set()).update(x for x in bound.get(s, ()) if inside.count(x) == 1)  # type: ignore[call-overload]
+    often = set[str]().union(*[bound[s] - once[s] for s in bound])
+    kept = set()
+    for x in arrays & set[str]().union(*once.values()) - often:
+        found = escaping(body, roots - {x}, lists, short)
+        values = {y for s in bound for t, v in bindings(s) if x in stored(t) for y in loaded(v)}
+        if not found.isdisjoint({x} | values):
+            kept.add(x)
+    return {s: (names & arrays) - often - kept for s, names in once.items()}
+
+
+def _bound_anew(node: ast.Assign) -> Iterator[str]:
+    for target, value in bindings(node):
+        if not _is_itself(target, value):
+            yield from stored(target)
+
+
+def _is_itself(target: ast.expr, value: ast.expr) -> bool:
+    """Whether a name is bound to its own array: ``x = or_zeros(x, shape)``, ``x = x[:0]``."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        value = value.args[0] if value.func.id == "or_zeros" else value
+    elif isinstance(value, ast.Subscript) and ast.unparse(value.slice) == ":0":
+        value = value.value
+    return isinstance(value, ast.Name) and isinstance(target, ast.Name) and value.id == target.id
+
+
+def shared_shadows(
+    body: list[ast.stmt], variables: set[str], lists: Container[str], short: dict[int, set[str]]
+) -> set[str]:
+    """Return the names of shadows that all iterations of a loop can have in the same memory.
+
+    The sweep of an iteration needs them only until it has swept what made the array.
+    """
+    lasting = escaping(body, variables, lists, short, on_tape=False)
+    return {
+        name
+        for node in [part for statement in body for part in ast.walk(statement)]
+        if isinstance(node, ast.Assign) and id(node) in short and makes_shadow(node)
+        for name in stored(node)
+        if name not in lasting
+    }
+
+
+def makes_shadow(node: ast.Assign) -> bool:
+    """Whether an assignment makes a new shadow: ``x_b = zeros_like(x)``."""
+    f = node.value.func if isinstance(node.value, ast.Call) else None
+    is_name = isinstance(node.targets[0], ast.Name) and node.targets[0].id.endswith("_b")
+    return is_name and isinstance(f, ast.Name) and f.id in ("zeros_like", "zeros_along")
 
 
 def puts_into_list(node: ast.expr) -> bool:
@@ -199,3 +324,19 @@ def compared(test: ast.expr) -> tuple[str, list[ast.expr]]:
         if len(names) == 1:
             return names.pop(), [s.value for s in sides if isinstance(s, ast.Attribute)]
     return "", []
+
+
+def uses_of_names(body: list[ast.stmt]) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """Return the positions of the statements that read and that bind each name.
+
+    A statement that reads a name twice counts twice.
+    """
+    reads: dict[str, list[int]] = defaultdict(list)
+    binds: dict[str, list[int]] = defaultdict(list)
+    for k, node in enumerate(body):
+        for name in loaded(node):
+            reads[name].append(k)
+        if isinstance(node, ast.Assign):
+            for name in set(stored(node)):
+                binds[name].append(k)
+    return reads, binds

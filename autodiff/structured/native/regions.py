@@ -6,7 +6,7 @@ import ast
 import platform
 import textwrap
 import threading
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,9 @@ _MOST_INSTRUCTIONS = 12_000
 """LLVM compiles so many in about two seconds. Longer functions take more time per instruction."""
 _SHORT = 2000
 """Programs of up to so many instructions inline outlined loops: a call takes some nanoseconds."""
-_BUILTINS = frozenset({"push", "pop", "range", "reversed", "len", "type", "Changed", "Broadcast"})
+_BUILTINS = frozenset(
+    {"push", "pop", "wipe", "range", "reversed", "len", "type", "Changed", "Broadcast"}
+)
 
 
 class NativeProgram:
@@ -73,7 +75,9 @@ class NativeProgram:
         self, emitter: ProgramWriter, ones: dict[str, set[int]], is_new: Callable[[dict], bool]
     ) -> None:
         self.emitter = emitter
-        self.names = SymbolTable(emitter.program, emitter.old_name, emitter.layouts)
+        self.names = SymbolTable(
+            emitter.program, emitter.old_name, emitter.layouts, emitter.layouts_of_values
+        )
         self.names.unit_axes = ones
         for name in emitter.counters:
             self.names.counter(name)
@@ -208,8 +212,12 @@ class NativeProgram:
         flow = NameUses(body)
         known = self.scope.keys() | _BUILTINS
         binds = flow.binds - known
-        live = self.live[0 if is_forward else 1][first + body[-1].lineno - 1]
-        results = sorted(binds & live)
+        after = self.live[0 if is_forward else 1]
+
+        def live(line: int) -> set[str]:
+            return after[first + line - 1]
+
+        results = sorted(binds & live(body[-1].lineno))
         sums = {x: text for names in self.emitter.sums.values() for (text, _), x in names.items()}
         params = [x for x in flow.reads if x not in known | sums.keys()]
         params += [x for x in results if x not in flow.surely and x not in params]
@@ -221,7 +229,7 @@ class NativeProgram:
         pushes = {line - first + 1: names for line, names in e.push_names.items()}
         statements = Statements(
             code, code.function.args[0], self.scope, e.adjoints, is_forward, self.names,
-            pushes if is_forward else {}, body, set(results),
+            pushes if is_forward else {}, body, set(results), live, self._unwritten(is_forward),
         )  # fmt: skip
         write_prologue(code, function, statements)
         # Products for a sum of an enclosing loop are collected here, and added at the end.
@@ -235,6 +243,18 @@ class NativeProgram:
         if sum(len(b.instructions) for b in code.function.blocks) > _MOST_INSTRUCTIONS:
             raise UnsupportedError("so long a loop")
         return function
+
+    def _unwritten(self, is_forward: bool) -> set[str]:
+        """Return the variables whose arrays are not written into while they hold them.
+
+        In the sweep these are the cotangents that are no shadows.
+        """
+        e = self.emitter
+        slots = [s for s in e.program.slots if s.kind is not None and s.kind.is_array and s.memory]
+        if not is_forward:
+            return {f"{s.name}_b" for s in slots if e.has_variable(s)}
+        roots = {s.name: s.memory.root() for s in slots if s.memory is not None}
+        return {x for x, root in roots.items() if root in e.carried or not root.is_written}
 
     def _find_unbound(self, nodes: list, function: NativeFunction, binds: set[str]) -> None:
         """Find parameters that are not bound before the region: they are passed a dummy value."""
@@ -252,12 +272,13 @@ class NativeProgram:
         e = self.emitter
         forward, backward = list(e.forward_lines), list(e.backward_lines)
         for nodes, there, back in self.parts:
-            ends, unbound = (nodes[0], nodes[-1]), self.unbound.get(there.name, {})
-            name = f"{there.name}_loop"
+            ends, name = (nodes[0], nodes[-1]), f"{there.name}_loop"
+            texts = {x: f"unbound_{x}" for x in self.unbound.get(there.name, ())}
             span = _span(e.forward_spans, *ends)
-            _replace(forward, span, there, f"{name}.forward", "push", unbound)
+            _replace(forward, span, there, f"{name}.forward", "push", texts)
             span = _span(e.backward_spans, *ends[::-1])
-            _replace(backward, span, back, f"{name}.backward", "pop()")
+            texts = {x: f"dense({x})" for x in self._unwritten(False)}
+            _replace(backward, span, back, f"{name}.backward", "pop()", texts)
         forward, backward = (list(filter(None, lines)) for lines in (forward, backward))
         return "\n".join([*e.forward_head, *forward, "", "", *e.backward_head, *backward])
 
@@ -286,12 +307,15 @@ def _span(spans: dict[Any, tuple[int, int]], first: Any, last: Any) -> tuple[int
 
 def _replace(
     lines: list[str], span: tuple[int, int], function: NativeFunction, callee: str, tape: str,
-    unbound: Container[str] = (),
+    texts: dict[str, str],
 ) -> None:  # fmt: skip
-    """Replace lines by a call, padded with empty lines so that the others keep their numbers."""
+    """Replace lines by a call, padded with empty lines so that the others keep their numbers.
+
+    `texts` has the arguments that are more than the name of the parameter.
+    """
     first, last = span
     indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
-    args = [f"unbound_{x}" if x in unbound else x for x in function.params]
+    args = [texts.get(x, x) for x in function.params]
     call = f"{callee}({', '.join([tape, *args])})"
     results = "".join(f"{x}, " for x in function.results)
     lines[first:last] = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections import defaultdict
 from typing import Any
 
 from llvmlite import ir
@@ -16,9 +15,11 @@ from autodiff.structured.native.dataflow import (
     is_check,
     is_pop,
     loaded,
+    makes_shadow,
     owners,
     puts_into_list,
     stored,
+    uses_of_names,
 )
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.function_builder import I64, PARTS, PTR, TYPES
@@ -46,7 +47,7 @@ class Statements(Variables):
 
     def statements(self, body: list[ast.stmt]) -> None:
         """Lower statements."""
-        reads, binds = _uses_of_names(body)
+        reads, binds = uses_of_names(body)
         self.loaded = {}
         for k, node in enumerate(body):
             if self.updates and not self._may_run_first(node):
@@ -78,7 +79,11 @@ class Statements(Variables):
     def on_assign_statement(self, node: ast.Assign) -> None:
         """Lower an assignment."""
         targets = {name for t in node.targets for name in stored(t)}
-        escapes = targets & (self.names.variables | self.escaping)
+        if self.forward and targets & self.names.shared_shadows and makes_shadow(node):
+            self._assign(node.targets[0], self.shared_shadow(node.value))  # type: ignore[arg-type] # a call
+            return
+        self.swapped = self.double_buffered.get(node, set())
+        escapes = targets & self.escaping
         escapes |= owners(node) & self.names.lists.keys()
         self.store = memory.KEPT if escapes else memory.SCRATCH
         if is_pop(node.value):
@@ -87,7 +92,7 @@ class Statements(Variables):
             value = self.expression(node.value)
             for target in node.targets:
                 self._assign(target, value)
-        self.store = memory.SCRATCH
+        self.store, self.swapped = memory.SCRATCH, set()
 
     def _assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
@@ -196,12 +201,16 @@ class Statements(Variables):
     def on_expr_statement(self, node: ast.Expr) -> None:
         """Lower a call whose result is not used."""
         call = node.value
-        if (
-            isinstance(call, ast.Call)
-            and isinstance(call.func, ast.Name)
-            and call.func.id == "push"
-        ):
-            self._push(call)
+        name = (
+            call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
+        )
+        if name == "push":
+            self._push(call)  # type: ignore[arg-type] # it is a call
+            return
+        if name == "wipe":
+            (shadow,) = call.args  # type: ignore[attr-defined] # it is a call
+            if shadow.id in self.names.shared_shadows:
+                self.write(self.expression(shadow), self.scalars.known(0.0))
             return
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
             found = self.expression(call.func.value)
@@ -475,19 +484,3 @@ class Statements(Variables):
 def _parts_of(name: str, kind: Kind) -> list[str]:
     """Return names of the parts of a tuple."""
     return [f"{name}[{i}]" for i in range(len(kind.parts))]
-
-
-def _uses_of_names(body: list[ast.stmt]) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
-    """Return the positions of the statements that read and that bind each name.
-
-    A statement that reads a name twice counts twice.
-    """
-    reads: dict[str, list[int]] = defaultdict(list)
-    binds: dict[str, list[int]] = defaultdict(list)
-    for k, node in enumerate(body):
-        for name in loaded(node):
-            reads[name].append(k)
-        if isinstance(node, ast.Assign):
-            for name in set(stored(node)):
-                binds[name].append(k)
-    return reads, binds

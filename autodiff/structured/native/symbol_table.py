@@ -45,16 +45,20 @@ class SymbolTable:
         Name of a shape → the number of axes.
     lists : dict
         Name of a list or dict → its type.
+    shared_shadows : set of str
+        The names of the shadows that are in the same memory in all iterations: see `dataflow`.
     """
 
     def __init__(
-        self, program: FunctionIR, old_name: Any, layouts: dict[Memory, tuple[int, ...]]
-    ) -> None:
+        self, program: FunctionIR, old_name: Any, layouts: dict[Memory, tuple[int, ...]],
+        layouts_of_values: dict[Memory, tuple[int, ...]],
+    ) -> None:  # fmt: skip
         self.kinds: dict[str, Kind] = {}
         self.alias_sets: dict[str, Any] = {}
         self.variables: set[str] = set()
         self.shapes: dict[str, int] = {}
         self.lists: dict[str, ItemType | DictType] = {}
+        self.shared_shadows: set[str] = set()
         self._shadows: dict[int, object] = {}  # id of an alias set → that of its shadows
         for slot in program.slots:
             self._slot(slot)
@@ -77,15 +81,16 @@ class SymbolTable:
         self.unit_axes: dict[str, set[int]] = {}
         self.inferred_unit_axes = _inferred_unit_axes(program)
         self.pushed_unit_axes: dict[str, set[int]] = {}
-        self.dense = self._dense(program, old_name, layouts)
+        self.dense = self._dense(program, old_name, layouts, layouts_of_values)
 
     def unit_axes_of(self, name: str) -> set[int]:
         """Return the axes of a variable that have length 1, which each binding checks."""
         return self.unit_axes.get(name, set()) | self.inferred_unit_axes.get(name, set())
 
     def _dense(
-        self, program: FunctionIR, old_name: Any, layouts: dict[Memory, tuple[int, ...]]
-    ) -> dict[str, int]:
+        self, program: FunctionIR, old_name: Any, layouts: dict[Memory, tuple[int, ...]],
+        layouts_of_values: dict[Memory, tuple[int, ...]],
+    ) -> dict[str, int]:  # fmt: skip
         """Return the contiguous axis of the arrays that have one.
 
         These are the arrays that machine code allocates, and arguments, whose strides are checked.
@@ -107,13 +112,17 @@ class SymbolTable:
                     names.add(old_name(op))
             elif _is_dense(op.out, strided):
                 names.add(op.out.name)
-        last = {id(memory): axes[-1] for memory, axes in layouts.items()}
+        of_shadows, of_values = (
+            {id(memory): axes for memory, axes in each.items()}
+            for each in (layouts, layouts_of_values)
+        )
         found: dict[str, int] = {}
         for name in names:
             kind = self.kinds[name]
             if kind.is_array and kind.ndim:
-                found[name] = kind.ndim - 1
-                axis = last.get(id(self.alias_sets.get(name)), kind.ndim - 1)
+                alias_set = id(self.alias_sets.get(name))
+                found[name] = _last_axis(kind, of_values.get(alias_set))
+                axis = _last_axis(kind, of_shadows.get(alias_set))
                 found[f"{name}_b"] = found[f"{name}_b_in"] = axis
         return found
 
@@ -184,6 +193,14 @@ class SymbolTable:
         """Add a variable that counts iterations."""
         self.kinds[name] = _INT
         self.variables.add(name)
+
+
+def _last_axis(kind: Kind, axes: tuple[int, ...] | None) -> int:
+    """Return the contiguous axis of an array in memory with this layout.
+
+    The layout is that of the arrays with as many axes; others are in C order.
+    """
+    return kind.ndim - 1 if axes is None or kind.ndim != len(axes) else axes[-1]
 
 
 def _is_typed(kind: Kind, memory: Memory, around: tuple[Memory, ...] = ()) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +11,22 @@ from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.arrays.updates import Update
-from autodiff.structured.native.dataflow import escaping
+from autodiff.structured.native.dataflow import (
+    double_buffered,
+    escaping,
+    shared_shadows,
+    short_lived,
+)
 from autodiff.structured.native.expression_lowering import Expressions
 from autodiff.structured.native.llvm import memory
-from autodiff.structured.native.llvm.function_builder import I64, PARTS, PTR, TYPES, FunctionBuilder
+from autodiff.structured.native.llvm.function_builder import (
+    I32,
+    I64,
+    PARTS,
+    PTR,
+    TYPES,
+    FunctionBuilder,
+)
 from autodiff.structured.native.lowered_values import (
     TAGS,
     Array,
@@ -26,6 +38,7 @@ from autodiff.structured.native.lowered_values import (
     RangeValue,
     StaticValue,
     TupleValue,
+    dtype_of,
     has_tag,
     is_whole,
     leaves,
@@ -72,12 +85,16 @@ class Variables(Expressions):
         The statements to lower.
     results : set of str
         The names that are returned.
+    live : callable
+        Returns the names that are live after the statement in a line.
+    unwritten : set of str
+        The variables whose arrays are not written into while they hold them.
     """
 
     def __init__(
         self, code: FunctionBuilder, state: Any, scope: dict[str, Any], adjoints: dict[int, tuple],
         forward: bool, names: SymbolTable, pushes: dict[int, list[str]], body: list[ast.stmt],
-        results: set[str],
+        results: set[str], live: Callable[[int], set[str]], unwritten: set[str],
     ) -> None:  # fmt: skip
         super().__init__(code, state, scope, adjoints, forward)
         self.names = names
@@ -85,7 +102,14 @@ class Variables(Expressions):
         self.slots: dict[str, StackSlot] = {}
         self.bound: dict[str, Any] = {}
         self.pending_reads: dict[str, int] = {}  # of lazy arrays: how many reads are left
-        self.escaping = escaping(body, names.variables | results, names.lists)
+        roots, short = names.variables | results, short_lived(body, live)
+        self.double_buffered = double_buffered(body, unwritten, roots, names.lists, short)
+        swapped = set[str]().union(*self.double_buffered.values())
+        self.escaping = escaping(body, roots - swapped, names.lists, short)
+        if forward:
+            names.shared_shadows = shared_shadows(body, roots, names.lists, short)
+        self.swapped: set[str] = set()  # variables with two buffers that the statement binds
+        self.buffers: dict[str, Any] = {}  # of these: their addresses and sizes
         self.store = memory.SCRATCH
         self.loaded: dict[str, Array] = {}  # variables as this block has loaded them
         self.updates: list[Update] = []  # sums into ranges of one array that wait for others
@@ -154,8 +178,15 @@ class Variables(Expressions):
         is_typed = kind is not None and (kind.is_array or kind.is_scalar)
         if name in self.names.lists:
             value = self.from_display(self.names.lists[name], value)
+        if kind is not None and name in self.swapped:
+            value = self._in_other_buffer(name, kind, value)
+        elif (
+            kind is not None and kind.is_array and not self.forward and name in self.names.variables
+        ):
+            value = self._cotangent(name, kind, value)
         if isinstance(value, LazyArray) and (name in self.names.variables or name in self.escaping):
-            value = self.elementwise.materialize(value, memory.KEPT)
+            store = memory.KEPT if name in self.escaping else memory.SCRATCH
+            value = self.elementwise.materialize(value, store)
         if (
             is_typed
             and self.forward
@@ -168,6 +199,42 @@ class Variables(Expressions):
             self.set_variable(name, value)
         else:
             self.bound[name] = value
+
+    def _cotangent(self, name: str, kind: Kind, value: Any) -> Any:
+        """Return a cotangent with the dtype and the layout of its variable, copied if necessary."""
+        if not isinstance(value, (Array, LazyArray)) or len(value.shape) != kind.ndim:
+            raise UnsupportedError(f"{name} of another kind")
+        axis = self.names.dense.get(name)
+        is_laid_out = isinstance(value, Array) and (
+            axis is None or isinstance(value.strides[axis], ir.Constant)
+        )
+        if is_laid_out and dtype_of(value) == kind.dtype:
+            return value
+        return self.elementwise.materialize(value, memory.KEPT, kind.dtype)
+
+    def _in_other_buffer(self, name: str, kind: Kind, value: Any) -> Array:
+        """Write the value of a variable into the buffer that does not hold its old value."""
+        if not isinstance(value, (Array, LazyArray)) or len(value.shape) != kind.ndim:
+            raise UnsupportedError(f"{name} of another kind")
+        if self.forward:
+            self._checked(name, kind, value)
+        assert kind.dtype is not None  # it is an array
+        code, b = self.code, self.b
+        buffers = self.buffers.get(name)
+        if buffers is None:
+            buffers = self.buffers[name] = code.words(4)
+        old = b.ptrtoint(b.load(self.slot(name).value, typ=PTR), I64)
+        is_in_first = code.equal(old, code.word(buffers, 0))
+        buffer = code.at(buffers, b.select(is_in_first, code.whole(16), code.whole(0)))
+        strides, size = self.elementwise.strides_of(kind.dtype, value.shape)
+        with code.branch(code.less(code.word(buffer, 1), size)):
+            made = memory.allocated(code, self.state, memory.KEPT, size)
+            code.set_word(buffer, 0, b.ptrtoint(made, I64))
+            code.set_word(buffer, 1, size)
+        address = b.inttoptr(code.word(buffer, 0), PTR)
+        result = Array(kind.dtype, address, list(value.shape), strides, FreshMemory())
+        self.elementwise.write(result, value)
+        return result
 
     def _checked(self, name: str, kind: Any, value: Any) -> Any:
         """Check that a value has the kind that was inferred for its name, and narrow it.
@@ -196,6 +263,26 @@ class Variables(Expressions):
         if value.letter in PARTS and letter_of(known) not in PARTS:
             value = replace(self.scalars.part_of(value, "real"), tag=value.tag)
         return replace(value, kind=known)
+
+    def shared_shadow(self, call: ast.Call) -> Array:
+        """Lower ``zeros_like(x)``, the new shadow of an array. All iterations get the same memory.
+
+        It is zero when it is allocated, and the sweep of each iteration leaves it so (`wipe`).
+        """
+        code, b = self.code, self.b
+        x, *rest = [self.expression(a) for a in call.args]
+        order = [int(p.x) for p in rest[0].parts] if rest else list(range(len(x.shape)))
+        shape = [x.shape[k] for k in order]
+        strides, size = self.elementwise.strides_of(x.dtype, shape)
+        place = code.words(2)  # address and size
+        with code.branch(code.less(code.word(place, 1), size)):
+            made = memory.allocated(code, self.state, memory.KEPT, size)
+            code.call("memset", PTR, [made, ir.Constant(I32, 0), size])
+            code.set_word(place, 0, b.ptrtoint(made, I64))
+            code.set_word(place, 1, size)
+        address = b.inttoptr(code.word(place, 0), PTR)
+        found = Array(x.dtype, address, shape, strides, FreshMemory())
+        return found.with_axes([order.index(k) for k in range(len(order))])
 
     def set_variable(self, name: str, value: Any) -> None:
         """Store a value in the stack slots of a variable."""

@@ -32,6 +32,7 @@ from autodiff.structured.writing.activity import (
 )
 from autodiff.structured.writing.list_mutations import write_mutation
 from autodiff.structured.writing.result_guards import needs_guard
+from autodiff.structured.writing.shadow_layouts import call_in_layout
 from autodiff.structured.writing.source_writer import (
     CodeLines,
     SourceWriter,
@@ -132,7 +133,10 @@ class ForwardWriter(SourceWriter):
         for slot in self.program.parameters:
             if slot.memory is None:
                 continue
-            if slot in self.written_parameters:
+            axes = self.layout_of(slot)
+            if axes is not None:
+                source.add(f"{slot.name} = laid_out({slot.name}, {axes})")
+            elif slot in self.written_parameters:
                 source.add(f"{slot.name} = array({slot.name}, order='K')")
             if slot in self.changed_lists:
                 source.add(f"{slot.name} = copied_lists({slot.name})")
@@ -150,15 +154,21 @@ class ForwardWriter(SourceWriter):
 
     def _returned(self, v: Value) -> str:
         text = self.in_its_class(v)
+        if self.layout_of(v) is not None:
+            return f"array({text}, order='C')"
         if v.kind.is_list:
             inner = list(lists_of(v.memory))[-1].root()
             return f"copied_lists({text})" if inner.is_restored else text
         if v.memory is not None and (v.memory.root().is_restored or self._may_be_a_view(v)):
-            return f"copied({text})"
-        return text
+            text = f"copied({text})"
+        # NumPy gives a result the layout of the arguments.
+        is_in_layout = self.layouts_of_values and v.kind.is_array
+        return f"asarray({text}, order='C')" if is_in_layout else text
 
     def _written_parameter(self, slot: Slot) -> str:
         copied = slot.memory.root().is_restored  # type: ignore[union-attr] # an array has one
+        if self.layout_of(slot) is not None:
+            return f"array({self._initial(slot)}, order='C')"
         return self._initial(slot) + (".copy('K')" if copied else "")
 
     def forward_nodes(self, nodes: list) -> None:
@@ -252,6 +262,9 @@ class ForwardWriter(SourceWriter):
                     self.shapes.compare(op)
                     self.inlined[value] = text
                     continue
+                axes = self.layout_of(value)
+                if op.code == "call" and axes is not None:
+                    text = call_in_layout(self, op, text, axes)
                 out.add(f"{value.name} = {text}")
             self._check(op)
             if self._makes_shadow(op):
@@ -268,7 +281,7 @@ class ForwardWriter(SourceWriter):
         for slot, value in new_bindings(block):
             names.append(slot.name)
             values.append(self._bound(slot, value))
-            if self.has_shadow(value):
+            if self.has_shadow(slot):
                 names.append(f"{slot.name}_b")
                 values.append(self.shadow_forward(value))
             views = self._views(slot)
@@ -310,7 +323,14 @@ class ForwardWriter(SourceWriter):
 
     def _makes_shadow(self, op: Op) -> bool:
         value = op.out
-        return value is not None and op.code in _WITH_NEW_SHADOW and self.has_shadow(value)
+        if value is None or op.code not in _WITH_NEW_SHADOW or self.is_filled(value):
+            return False
+        return self.has_shadow(value)
+
+    def makes_new_shadow(self, op: Op) -> bool:
+        """Whether an operation makes an array with a shadow of its own."""
+        kind = op.out.kind if op.out is not None else None
+        return self._makes_shadow(op) and op.code != "item" and kind is not None and kind.is_array
 
     def _new_shadow(self, op: Op) -> str:
         """Return the expression of the shadow of a result, or of an item read from a list."""
@@ -351,6 +371,8 @@ class ForwardWriter(SourceWriter):
         value = op.out
         assert value is not None
         if value.uses != 1 or value in used_later or op.code == "draw":
+            return False
+        if op.code == "call" and self.layout_of(value) is not None:
             return False
         if {value.name, value.name + "_b", value.name + "_shape"} & pushed:
             return False

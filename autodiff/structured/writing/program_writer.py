@@ -5,10 +5,9 @@ functions. At the end of each block it pushes the values that the backward funct
 recompute cheaply. Before it overwrites contents that the sweep reads, it saves them.
 
 The backward function runs the blocks in reverse order. The cotangent of a number is a variable. So
-is that of an array that is nowhere indexed or written into, if variables that hold it are rebound.
-Other arrays that are read in several blocks have a *shadow*, an array of the same layout that
-accumulates cotangents; the shadow of a view is the same view of the shadow. In machine code all
-arrays that are read in several blocks have one.
+is that of an array if variables that hold it are rebound, and only the block that makes it writes
+into it (`carried_arrays`). Other arrays that are read in several blocks have a *shadow*, an array
+of the same layout that accumulates cotangents; the shadow of a view is the same view of the shadow.
 
 The sweep undoes each write as it passes it, so every read finds what the forward function found.
 """
@@ -16,6 +15,7 @@ The sweep undoes each write as it passes it, so every read finds what the forwar
 from __future__ import annotations
 
 import functools
+import operator
 import re
 from typing import Any
 
@@ -38,9 +38,13 @@ from autodiff.structured.form.function_ir import (
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.form.order import binds
 from autodiff.structured.writing.activity import is_active, is_unchanged_by
+from autodiff.structured.writing.carried_arrays import origin_of
 from autodiff.structured.writing.forward_writer import ForwardWriter
 from autodiff.structured.writing.source_writer import CodeLines, TapeEntry
 from autodiff.structured.writing.sweep.block_sweep import BlockSweep
+
+_SUMS_AND_PRODUCTS = frozenset({operator.add, operator.sub, operator.mul, operator.neg})
+_MOST_RECOMPUTED = 4  # operations that an operand may be deep in an expression
 
 
 class ProgramWriter(ForwardWriter):
@@ -78,7 +82,7 @@ class ProgramWriter(ForwardWriter):
         self.empty_sweeps = set()
         source = self.out = CodeLines()
         for s in filter(self.has_variable, self.program.slots):
-            source.add(f"{s.name}_b = 0.0")
+            source.add(f"{s.name}_b = {self._no_cotangent(s)}")
         self.seeded: dict[Value, list[str]] = {}
         self.sums = {}
         self._backward_seeds()
@@ -88,6 +92,13 @@ class ProgramWriter(ForwardWriter):
         gradients = map(self._gradient, self.program.parameters)
         source.add(f"return ({''.join(f'{g}, ' for g in gradients)})")
         return source.lines
+
+    def _no_cotangent(self, slot: Slot) -> str:
+        """Return the cotangent of a variable before anything is added to it."""
+        kind = slot.kind
+        if not self.is_typed(slot) or kind is None:
+            return "0.0"
+        return self.constants.name(np.empty((0,) * kind.ndim, kind.dtype))
 
     def _backward_seeds(self) -> None:
         """Add the seeds to the cotangents of outputs and of arrays and lists written into."""
@@ -280,7 +291,8 @@ class ProgramWriter(ForwardWriter):
         self.out.depth = outer.depth
         self.tape_reads: dict[str, TapeEntry] = {}
         self.views: dict[str, str] = {}  # views that the sweep of the block makes: source → name
-        BlockSweep(self, block).run()
+        self.sweep = BlockSweep(self, block)
+        self.sweep.run()
         names = list(self.tape_reads)
         if names:
             self.pushes[block] = dict(self.tape_reads)
@@ -296,6 +308,8 @@ class ProgramWriter(ForwardWriter):
         if contents:
             self.reads(v)
         text = self._recomputed(v)
+        if text is None:
+            text = self._recomputed_by_loops(v)
         if text is None:
             self.tape_reads[v.name] = (v, "")
             return v.name
@@ -382,6 +396,9 @@ class ProgramWriter(ForwardWriter):
 
     def _changes(self, write: Op, reader: Op, read: Value) -> bool:
         """Whether a write may overwrite what an operation has read before it."""
+        if write.args[0].memory.root() in self.carried:  # type: ignore[union-attr] # it has one
+            is_same = origin_of(read) is origin_of(write.args[0])
+            return is_same and self.order.places[reader] <= self.order.places[write]
         if not self.order.may_precede(reader, write):
             return False
         return bool(self.checkpointed) or not spares(write, reader, read, self.order)
@@ -389,6 +406,36 @@ class ProgramWriter(ForwardWriter):
     def _recomputed(self, v: Value) -> str | None:
         """Return an expression that recomputes a value in the sweep, or None."""
         return self._expression(v, self._is_available, self.tape_reads)
+
+    def _recomputed_by_loops(self, v: Value) -> str | None:
+        """Return sums and products of arrays that recompute an array in the sweep, or None.
+
+        Machine code fuses them into the loop that reads the array. This is faster than saving it,
+        if the operands are saved anyway, as values of variables are.
+        """
+        if not self.for_native:
+            return None
+        pushed: dict[str, TapeEntry] = {}
+        text = self._sums_and_products(v, pushed, _MOST_RECOMPUTED)
+        if text is not None:
+            self.tape_reads |= pushed
+        return text
+
+    def _sums_and_products(self, v: Value, pushed: dict[str, TapeEntry], depth: int) -> str | None:
+        if v.memory is not None and v.memory.root().is_written:
+            return None
+        text = self._recomputed(v)
+        if text is not None:
+            return text
+        if v.op.code == "read" or v.kind.is_scalar:
+            pushed[v.name] = (v, "")
+            return v.name
+        is_part = v.op.code == "view" and v.op.args[0].op.code in ("read", "view")
+        is_cheap = v.op.code == "call" and v.op.f in _SUMS_AND_PRODUCTS and v.kind.is_array
+        if not (is_part or is_cheap) or not depth:
+            return None
+        texts = [self._sums_and_products(a, pushed, depth - 1) for a in v.op.args]
+        return self._of_texts(v.op, texts)
 
     def _is_available(self, slot: Slot) -> bool:
         """Whether the sweep can read a variable without the tape."""
@@ -428,5 +475,7 @@ class ProgramWriter(ForwardWriter):
             base = self.shadow(op.args[0])
             text = self.view_of_shadow(op, base, self.need)
             return self._view(text, self._invariant_shadow(v))
+        if self.is_filled(v):
+            return self.sweep.own(v)
         self.tape_reads[f"{v.name}_b"] = (v, "_b")
         return f"{v.name}_b"

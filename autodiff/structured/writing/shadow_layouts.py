@@ -1,20 +1,26 @@
-"""Memory layouts of shadows: the parts that the sweep adds to are contiguous.
+"""Memory layouts of arrays and shadows: the parts that a function accesses are contiguous.
 
 The elements of a column ``x[:, k]`` are far from each other. If a function accesses an array only
-by columns, its shadow is laid out so that each column is contiguous.
+by columns, its shadow is laid out so that each column is contiguous. In machine code, so is the
+array: an argument is copied, and results are copied back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from autodiff.structured.form.function_ir import Block, FunctionIR, If, Memory, Op, While
-from autodiff.structured.form.indices import parts_of_index
+import numpy as np
+
+from autodiff.structured.form.function_ir import Block, FunctionIR, If, Memory, Op, While, flat
+from autodiff.structured.form.indices import has_arrays, parts_of_index
 from autodiff.structured.form.known_functions import makes_new
+from autodiff.structured.runtime_library import places_of
 from autodiff.structured.writing.rules.bound_rules import BoundRule
 
 _ITERATIONS = 8.0  # the assumed trip count of a loop
 _ADVANTAGE = 2.0  # how much more often than by rows an array must be accessed along another axis
+_FILLED = frozenset({np.zeros, np.ones, np.empty, np.ndarray})
 _INDEXED = frozenset({"view", "load", "store", "add", "sub"})
 
 
@@ -48,6 +54,58 @@ def layouts(program: FunctionIR) -> dict[Memory, tuple[int, ...]]:
             continue
         found[memory] = tuple(sorted(range(n), key=lambda axis: (score[axis], axis)))
     return found
+
+
+def layouts_of_values(
+    program: FunctionIR, layouts: dict[Memory, tuple[int, ...]]
+) -> dict[Memory, tuple[int, ...]]:
+    """Return the layouts of the arrays that can have the layout of their shadows, and gain by it.
+
+    These are arguments, and arrays that calls make. A function that reads or makes all of an array
+    in a loop, by one call, would traverse it in the wrong order.
+    """
+    excluded = {memory.root() for memory in program.may_be_views}
+    given = {s.memory.root() for s in program.parameters if s.memory is not None}
+    for v in flat(program.returned):
+        is_argument = v.op.code == "read" and v.op.data in program.parameters
+        if v.memory is not None and v.memory.root() in given and not is_argument:
+            excluded.add(v.memory.root())
+    in_loops: set[Memory] = set()  # of arrays whose parts a loop accesses
+    for op, weight in _weighted_ops(program.body, 1.0):
+        v = op.out
+        if v is not None and v.memory is not None and op.code not in ("read", "view"):
+            axes = layouts.get(v.memory.root(), ())
+            is_new = op.code == "call" and makes_new(op)
+            if not is_new or (v.kind.ndim == len(axes) and weight > 1.0):
+                excluded.add(v.memory.root())
+        roots = [a.memory.root() for a in op.args if a.memory is not None]
+        if op.code in _INDEXED and roots:
+            if type(op.data) is tuple and has_arrays(op.data):
+                excluded.add(roots[0])
+            if weight > 1.0:
+                in_loops.add(roots[0])
+        elif op.code == "call" and weight > 1.0:
+            for a in (*op.args, *op.options.values()):
+                root = a.memory.root() if a.memory is not None else None
+                if root in layouts and a.op.code == "read" and a.kind.ndim == len(layouts[root]):
+                    excluded.add(root)
+    return {m: axes for m, axes in layouts.items() if m in in_loops - excluded}
+
+
+def call_in_layout(e: Any, op: Op, text: str, axes: tuple[int, ...]) -> str:
+    """Return a call that makes an array, as source that makes it in a layout.
+
+    `text` is its source in the forward function, which the writer `e` writes.
+    """
+    if op.f is np.zeros_like and len(op.args) == 1 and not op.options:
+        return f"zeros_along({e.text(op.args[0])}, {axes})"
+    if op.f in _FILLED and op.args[0].op.code == "tuple":
+        shape = op.args[0]
+        lengths = [e.text(n) for n in shape.op.args]
+        permuted = "".join(f"{lengths[k]}, " for k in axes)
+        made = e.operation(op, lambda v: f"({permuted})" if v is shape else e.text(v))
+        return f"{e.constants.name(np.transpose)}({made}, {places_of(axes)})"
+    return f"laid_out({text}, {axes})"
 
 
 def _weighted_ops(nodes: list, weight: float) -> Iterator[tuple[Op, float]]:

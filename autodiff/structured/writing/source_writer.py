@@ -30,10 +30,11 @@ from autodiff.structured.form.function_ir import (
 from autodiff.structured.form.known_functions import CALLED, DIAGONALS
 from autodiff.structured.form.order import Order
 from autodiff.structured.writing.activity import is_active, written_parameters
+from autodiff.structured.writing.carried_arrays import carried_arrays, origin_of
 from autodiff.structured.writing.checkpointed_loops import CheckpointedLoop
 from autodiff.structured.writing.hoisted_views import HoistedViews
 from autodiff.structured.writing.plain_floats import PlainFloats
-from autodiff.structured.writing.shadow_layouts import layouts
+from autodiff.structured.writing.shadow_layouts import layouts, layouts_of_values
 from autodiff.structured.writing.shape_guards import ShapeGuards
 
 _ATTRIBUTES = {np.real: "real", np.imag: "imag"}
@@ -98,8 +99,8 @@ class SourceWriter:
     steep : frozenset of int
         The numbers of operations with infinite partial derivatives.
     for_native : bool
-        Whether the source will become machine code. There each array that is read in several blocks
-        has a shadow, never a cotangent variable.
+        Whether the source will become machine code. A variable keeps its kind there: a cotangent
+        that has not begun is an array without elements, not the number 0.0.
     has_checkpoints : bool
         Whether the outermost loops are checkpointed.
     has_plain_floats : bool
@@ -131,6 +132,7 @@ class SourceWriter:
             slot.is_stable = slot.writes == 1
         arrays = [s for s in program.slots if s.memory is not None and not s.is_stable]
         self.rebound = {s.memory.root() for s in arrays}  # type: ignore[union-attr]
+        self.carried = carried_arrays(program, self.rebound)
         self.plain = PlainFloats(program if has_plain_floats else None)
         self.has_math = has_plain_floats  # `math` may compute partial derivatives of floats
         self.needs_math = False  # and does so somewhere
@@ -156,7 +158,9 @@ class SourceWriter:
         self.inlined: dict[Value, str] = {}
         self.renamed: set[Value] = set()
         self.shapes = ShapeGuards(self)
-        self.layouts = {} if has_checkpoints else layouts(program)
+        found = {} if has_checkpoints else layouts(program)
+        self.layouts = {m: axes for m, axes in found.items() if m not in self.carried}
+        self.layouts_of_values = layouts_of_values(program, self.layouts) if for_native else {}
         self.late_shadows: set[Slot] = set()  # parameters whose shadows the backward function makes
         self.memoryviews: set[str] = set()  # arrays that the sweep reads through a memoryview
         self.blas_memories: dict[str, str] = {}  # array passed to BLAS → getter
@@ -181,15 +185,31 @@ class SourceWriter:
         memory = x.memory.root()
         if not memory.is_active:
             return False
+        if memory in self.carried:
+            return self.is_filled(x)
         if memory.is_written or memory.is_indexed:
             return True
-        return memory.leaves_block and (self.for_native or memory not in self.rebound)
+        return memory.leaves_block and memory not in self.rebound
+
+    def is_filled(self, x: Value | Slot) -> bool:
+        """Whether `x` is an array that its block makes and writes into, or a view of one.
+
+        The sweep of the block makes its shadow.
+        """
+        if x.memory is None or not isinstance(x, Value) or x.memory.root() not in self.carried:
+            return False
+        return x.memory.root().is_written and origin_of(x).op.code != "read"
 
     def has_variable(self, slot: Slot) -> bool:
         """Whether a variable of the sweep holds the cotangent of a variable."""
         if slot.memory is None:
             return slot.is_active
         return slot.memory.root().is_active and not self.has_shadow(slot)
+
+    def is_typed(self, slot: Slot) -> bool:
+        """Whether the cotangent of a variable is always an array of one kind."""
+        kind = slot.kind
+        return self.for_native and kind is not None and kind.is_array and bool(kind.ndim)
 
     def const(self, x: Any) -> str:
         """Return the literal of a constant, or the name that the code reads it by."""
@@ -361,6 +381,11 @@ class SourceWriter:
         if axes is None or x.kind is None or x.kind.ndim != len(axes):
             return f"zeros_like({x})"
         return f"zeros_along({x}, {axes})"
+
+    def layout_of(self, x: Value | Slot) -> tuple[int, ...] | None:
+        """Return the layout of an array; None if that is C order, or the user's."""
+        axes = self.layouts_of_values.get(x.memory.root()) if x.memory is not None else None
+        return axes if axes and x.kind is not None and x.kind.ndim == len(axes) else None
 
     def _is_rebound(self, v: Value, block: Block) -> bool:
         """Whether a block rebinds the variable that a value was read from."""

@@ -15,6 +15,7 @@ from tools.fuzz import generators, judge
 ONCE_WRONG = range(66_000_891, 66_000_892)
 SEEDS = [("loops", range(n, n + 20)) for n in range(0, 120, 20)] + [("loops", ONCE_WRONG)]
 SEEDS += [("given_functions", range(n, n + 20)) for n in range(0, 80, 20)]
+SEEDS += [("carried", range(n, n + 20)) for n in range(0, 60, 20)]
 SEEDS += [("whole_lists", range(n, n + 20)) for n in range(0, 80, 20)]
 SEEDS += [("mappings", range(n, n + 10)) for n in range(0, 60, 10)]
 

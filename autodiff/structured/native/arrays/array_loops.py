@@ -10,8 +10,8 @@ import numpy as np
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.arrays.reduction_loops import ReductionLoops
 from autodiff.structured.native.llvm import blas, memory
-from autodiff.structured.native.llvm.function_builder import I64, PTR, constant, element_of
-from autodiff.structured.native.lowered_values import Array, FreshMemory, LazyArray, Number
+from autodiff.structured.native.llvm.function_builder import constant, element_of
+from autodiff.structured.native.lowered_values import Array, LazyArray, Number
 
 _LEAST_SUMMED = 4  # BLAS is slower than a loop for shorter inner products
 
@@ -55,18 +55,8 @@ class ArrayLoops(ReductionLoops):
 
     def _for_blas(self, x: Array) -> Array:
         """Return an array with a layout that BLAS accepts, copied if necessary."""
-        b, code = self.b, self.code
-        address, strides = code.variable(PTR), [code.variable(I64) for _ in x.strides]
-
-        def assign(a: Array) -> None:
-            for value, at in zip((a.address, *a.strides), (address, *strides), strict=True):
-                b.store(value, at)
-
-        assign(x)
-        with code.branch(b.not_(blas.is_blas_readable(code, x.shape, x.strides, x.dtype.itemsize))):
-            assign(self.materialize(x, memory.SCRATCH))
-        steps = [b.load(p, typ=I64) for p in strides]
-        return Array(x.dtype, b.load(address, typ=PTR), x.shape, steps, FreshMemory())
+        is_readable = blas.is_blas_readable(self.code, x.shape, x.strides, x.dtype.itemsize)
+        return self.one_of(is_readable, lambda: x, lambda: self.materialize(x, memory.SCRATCH))
 
     def _zero(self, result: Array) -> Number:
         kind, letter = element_of(result.dtype)

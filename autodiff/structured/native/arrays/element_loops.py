@@ -19,6 +19,8 @@ from llvmlite import ir
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.function_builder import (
+    I64,
+    PTR,
     SHAPES_DIFFER,
     TYPES,
     FunctionBuilder,
@@ -79,6 +81,27 @@ class ElementLoops:
         result = self.allocate(dtype_of(x) if dtype is None else dtype, x.shape, store)
         self.write(result, x)
         return result
+
+    def one_of(self, test: Any, *makers: Callable[[], Array]) -> Array:
+        """Return the first of two arrays of one shape if a test holds, else the second.
+
+        Each maker runs in a branch of its own.
+        """
+        code, made = self.code, []
+        address = code.variable(PTR)
+        strides: list[Any] = []
+        with code.branches(test) as branches:
+            for branch, make in zip(branches, makers, strict=True):
+                with branch:
+                    made.append(make())
+                    strides = strides or [code.variable(I64) for _ in made[0].strides]
+                    values = (made[-1].address, *made[-1].strides)
+                    for value, place in zip(values, (address, *strides), strict=True):
+                        self.b.store(value, place)
+        first, second = made
+        pairs = zip(first.strides, second.strides, strides, strict=True)
+        steps = [m if _is_same(m, n) else self.b.load(place, typ=I64) for m, n, place in pairs]
+        return Array(first.dtype, self.b.load(address, typ=PTR), first.shape, steps, FreshMemory())
 
     # -- loops -------------------------------------------------------------------------------------
 
@@ -287,3 +310,8 @@ class ElementLoops:
         one, zero = self.code.whole(1), self.code.whole(0)
         column = x.view(x.address, [x.shape[0], one], [x.strides[0], zero])
         return LazyArray(kind, operator.mul, [column, y], [x.shape[0], y.shape[0]])
+
+
+def _is_same(m: Any, n: Any) -> bool:
+    """Whether two integers are one constant."""
+    return isinstance(m, ir.Constant) and isinstance(n, ir.Constant) and m.constant == n.constant

@@ -216,7 +216,8 @@ class ReductionLoops(ElementLoops):
             old = self.load_number(result.dtype, addresses[0]).value
             self.store_number(result.dtype, Number(own, letter, fold(old, new)), addresses[0])
 
-        self.for_each(x.shape, [result, *sources], body, is_parallel=False)
+        # The innermost iterations write into different elements.
+        self.for_each(x.shape, [result, *sources], body)
         return result
 
 

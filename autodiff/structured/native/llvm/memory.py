@@ -22,13 +22,14 @@ from autodiff.structured.native.llvm.function_builder import (
 )
 
 WORDS, USED, ROOM = 0, 1, 2  # of the stack: its address, words in use, capacity
-SCRATCH, KEPT = 3, 6  # of each arena: its last chunk, bytes in use there, bytes of that chunk
-_WORDS_OF_STATE = _GROWN = 9
+SCRATCH, KEPT = 3, 7  # of each arena: last chunk, bytes in use there, its size, most bytes at once
+_WORDS_OF_STATE = _GROWN = 11
 _CHUNK = 1 << 20  # bytes of the first chunk; each is twice as large as the one before
 _LARGEST_CHUNK = 1 << 24  # unless one array needs more
-_HEADER = 64  # bytes at the beginning of a chunk: last chunk, bytes in use there, its size
-_LARGEST_POOLED = 1 << 26
-_MOST_POOLED = 4
+_HEADER = 64  # bytes at the beginning of a chunk: the chunk before, bytes in use there, its size,
+# and the bytes of all chunks up to this one
+_MOST_POOLED = 4  # states
+_MOST_BYTES_POOLED = 1 << 28  # in all: the system takes 0.2 to 0.5 ms to provide a megabyte
 
 
 class RunState(ctypes.Structure):
@@ -37,7 +38,7 @@ class RunState(ctypes.Structure):
     Attributes
     ----------
     grown : int
-        Whether memory was allocated since `shrink`.
+        Whether memory was allocated since `settle`.
     address : int
         The address of this structure.
     """
@@ -48,37 +49,44 @@ class RunState(ctypes.Structure):
         super().__init__()
         self.address = ctypes.addressof(self)
 
-    def shrink(self) -> None:
-        """Free all but one chunk of each arena, and memory that is too large for the pool."""
+    @property
+    def size(self) -> int:
+        """The bytes that it holds."""
+        return 8 * self.words[ROOM] + self.words[SCRATCH + 2] + self.words[KEPT + 2]
+
+    def settle(self, most: int) -> None:
+        """Make one chunk of each arena, with room for as much as the run has needed at once.
+
+        So the next run allocates nothing. It holds at most some bytes afterwards.
+        """
         words = self.words
-        for arena in (SCRATCH, KEPT):
-            self._free_chunks(arena)
-        if 8 * words[ROOM] > _LARGEST_POOLED:
+        if 8 * words[ROOM] > most:
             _free(words[WORDS])
             words[WORDS] = words[ROOM] = 0
+        most -= 8 * words[ROOM]
+        for arena in (KEPT, SCRATCH):
+            size = min(words[arena + 3], most)
+            self._merge_chunks(arena, size if size >= _CHUNK else 0)
+            most -= words[arena + 2]
         self.grown = 0
 
-    def _free_chunks(self, arena: int) -> None:
-        """Free the chunks of an arena except for the last, which is the largest."""
+    def _merge_chunks(self, arena: int, size: int) -> None:
+        """Replace the chunks of an arena by one of this size."""
         words = self.words
-        last = words[arena]
-        chunk = ctypes.c_int64.from_address(last).value if last else 0
-        if last and words[arena + 2] > _LARGEST_POOLED:
-            chunk, words[arena] = last, 0
-        while chunk:
-            before = ctypes.c_int64.from_address(chunk).value
-            _free(chunk)
-            chunk = before
-        if words[arena]:
-            ctypes.c_int64.from_address(last).value = 0
-        else:
-            words[arena + 2] = 0
+        while words[arena]:
+            before = list((ctypes.c_int64 * 3).from_address(words[arena]))
+            if words[arena + 2] == size and not before[0]:
+                return
+            _free(words[arena])
+            words[arena : arena + 3] = before
+        chunk = _take(size) if size else None
+        if chunk is not None:
+            words[arena], words[arena + 2] = chunk, size
+            (ctypes.c_int64 * 4).from_address(chunk)[:] = [0, 0, 0, size]
 
     def free(self) -> None:
         """Free all memory."""
-        for place in (WORDS, SCRATCH, KEPT):
-            if self.words[place]:
-                _free(self.words[place])
+        self.settle(0)
 
 
 _take = ctypes.pythonapi.PyMem_RawMalloc
@@ -119,13 +127,14 @@ class RunTape:
         self.held: tuple = ()
 
     def __del__(self) -> None:
-        state = self._state
-        if state.grown:
-            state.shrink()
-        if len(self._pool) < _MOST_POOLED:
-            self._pool.append(state)
-        else:
-            state.free()
+        state, pool = self._state, self._pool
+        most = _MOST_BYTES_POOLED - sum([other.size for other in pool])
+        if len(pool) == _MOST_POOLED:
+            most = 0
+        if state.grown or state.size > most:
+            state.settle(most)
+        if most:
+            pool.append(state)
 
 
 class _Place:
@@ -183,9 +192,17 @@ def _define_more(module: LLVMModule) -> None:
     chunk = code.call("structured_take", PTR, [size])
     is_there = code.b.icmp_unsigned("!=", code.b.ptrtoint(chunk, I64), code.whole(0))
     with code.branch(is_there):
-        code.set_word(chunk, 0, code.word(arena, 0))
-        code.set_word(chunk, 1, code.word(arena, 1))
-        code.set_word(chunk, 2, code.word(arena, 2))
+        all_bytes = code.variable(I64)
+        code.b.store(size, all_bytes)
+        with code.branch(code.b.not_(code.equal(code.word(arena, 0), code.whole(0)))):
+            of_others = code.word(code.word(arena, 0, PTR), 3)
+            code.b.store(code.b.add(size, of_others), all_bytes)
+        total = code.b.load(all_bytes, typ=I64)
+        for k in range(3):
+            code.set_word(chunk, k, code.word(arena, k))
+        code.set_word(chunk, 3, total)
+        most = code.word(arena, 3)
+        code.set_word(arena, 3, code.b.select(code.less(most, total), total, most))
         code.set_word(arena, 0, chunk)
         code.set_word(arena, 1, least)
         code.set_word(arena, 2, size)

@@ -14,7 +14,6 @@ from autodiff.structured.form.function_ir import (
     Op,
     Slot,
     Value,
-    known,
 )
 from autodiff.structured.form.indices import has_arrays, has_places, region_of
 from autodiff.structured.form.kinds import ANYTHING, UnsupportedError
@@ -35,6 +34,7 @@ from autodiff.structured.writing.sweep.call_sweep import (
     sweep_call,
     term_of,
 )
+from autodiff.structured.writing.sweep.container_sweep import sweep_display, write_list
 from autodiff.structured.writing.sweep.deferred_updates import DeferredUpdates
 from autodiff.structured.writing.sweep.pullback_sweep import sweep_tuple
 from autodiff.structured.writing.sweep.signs import (
@@ -60,6 +60,9 @@ class BlockSweep:
         self.out = emitter.out
         # For each value without a shadow: the terms of its cotangent so far.
         self.terms: dict[Value, list[str]] = {}
+        self.owned: set[Value] = (
+            set()
+        )  # values whose cotangent is an array that may be written into
         self.deferred = DeferredUpdates(self.out)
         # Values whose cotangent is a view of a shadow → parts to set to zero once it was read.
         self.borrowed: dict[Value | None, list[tuple[Memory, str]]] = {}
@@ -86,8 +89,13 @@ class BlockSweep:
                     rebound[slot].append(total_cotangent(terms, self.spread))
                 else:
                     name = f"{slot.name}_b"  # an array may have other names: no `+=`
+                    if e.is_typed(slot):
+                        self._begin_cotangent(slot, op.out)
                     self.out.add(f"{name} = {total([name, *terms])}")
         self._bind_cotangents(rebound)
+        if e.for_native and e.enclosing:
+            made = [op.out for op in self.block.ops if e.makes_new_shadow(op)]
+            self.out.add_all([f"wipe({e.shadow(v)})" for v in made])
 
     def _take_cotangents(self) -> dict[Slot, list[str]]:
         """Add the cotangents of variables to those of the values that the block binds them to.
@@ -101,11 +109,19 @@ class BlockSweep:
                 continue
             self.is_complex = slot.kind is ANYTHING or bool(slot.kind and slot.kind.is_complex)
             name = f"{slot.name}_b"
-            if v.kind.is_array:  # the cotangent is 0.0 if this value was never read
-                zero = f"spread(0.0, {e.shape_of(v)}, {e.const(v.kind.dtype)})"
-                self.out.add(f"if type({name}) is float: {name} = {zero}")
+            if v.kind.is_array:
+                self._begin_cotangent(slot, v)
             self.add_to(v, name, lasts=True)
         return {slot: [] for slot in rebound}
+
+    def _begin_cotangent(self, slot: Slot, v: Value) -> None:
+        """Make zeros for the cotangent of a variable with value `v` if nobody has read that yet."""
+        e, name, shape = self.e, f"{slot.name}_b", self.e.shape_of(v)
+        if e.is_typed(slot):
+            self.out.add(f"{name} = or_zeros({name}, {shape})")
+        else:
+            zero = f"spread(0.0, {shape}, {e.const(v.kind.dtype)})"
+            self.out.add(f"if type({name}) is float: {name} = {zero}")
 
     def _bind_cotangents(self, rebound: dict[Slot, list[str]]) -> None:
         """Bind the cotangents of rebound variables to those of their earlier values."""
@@ -113,9 +129,12 @@ class BlockSweep:
         sums = {name: text for name, text in sums.items() if text != name}
         if sums:
             self.out.add(f"{', '.join(sums)} = {', '.join(sums.values())}")
-        zero = [f"{slot.name}_b" for slot, terms in rebound.items() if not terms]
+        unread = [slot for slot, terms in rebound.items() if not terms]
+        zero = [f"{slot.name}_b" for slot in unread if not self.e.is_typed(slot)]
         if zero:
             self.out.add(f"{' = '.join(zero)} = 0.0")
+        for slot in filter(self.e.is_typed, unread):
+            self.out.add(f"{slot.name}_b = {slot.name}_b[:0]")
 
     # -- cotangents --------------------------------------------------------------------------------
 
@@ -145,6 +164,10 @@ class BlockSweep:
             text = f"({text}).real"
         if v.op.code == "tuple":  # the parts would not get it
             raise UnsupportedError("a tuple in the place of an array")
+        if self.e.is_filled(v) and v.op.code != "view" and v not in self.owned:
+            self.terms[v] = [text]
+            self.own(v)
+            return
         if self.e.has_shadow(v):
             shadow = self.e.shadow(v)
             if waits and shadow.isidentifier() and not self.e.for_native:
@@ -155,6 +178,9 @@ class BlockSweep:
                 self.out.add(f"s = {shadow}")
                 shadow = "s"
             self.out.add(added(shadow, text))
+            return
+        if v in self.owned:
+            self.out.add(added(f"{v.name}_b", text))
             return
         terms = self.terms.setdefault(v, [])
         is_negative, x = without_sign(text)
@@ -201,6 +227,17 @@ class BlockSweep:
             self.terms[v] = [name]
         return name
 
+    def own(self, v: Value) -> str:
+        """Return the name of the cotangent of an array, as an array that may be written into."""
+        e, name = self.e, f"{v.name}_b"
+        if v not in self.owned:
+            terms = self.terms.get(v)
+            text = total_cotangent(terms, self.spread) if terms else "0.0"
+            self.out.add(f"{name} = own({text}, {e.shape_of(v)}, {e.const(v.kind.dtype)})")
+            self.terms[v] = [name]
+            self.owned.add(v)
+        return name
+
     def cotangent(self, v: Value, once: bool, is_signed: bool) -> str | None:
         """Return the cotangent of a value; None if it has none.
 
@@ -239,14 +276,16 @@ class BlockSweep:
         values = (v, *op.args, *op.options.values())
         self.is_complex = any(x.is_complex for x in values if x is not None)
         if v is None:
-            (self.write_list if op.code in LIST_WRITES else self.write)(op)
+            (write_list if op.code in LIST_WRITES else BlockSweep.write)(self, op)
             return
         if op.code in WITHOUT_SWEEP or op.code == "part" or not is_active(v):
+            if op.code == "view":
+                self.view(op)
             return
         if op.code in ("list", "dict", "join"):
             self.deferred.flush_all()
         if op.code in ("list", "dict"):
-            self.sweep_display(op, self.e.shadow(v))
+            sweep_display(self, op, self.e.shadow(v))
             return
         if op.code == "call" and not depends(op):
             return
@@ -276,6 +315,14 @@ class BlockSweep:
         else:
             sweep_call(self, op, g)
 
+    def view(self, op: Op) -> None:
+        """Add the cotangent of a part of an array to that of the array."""
+        v: Any = op.out
+        g = None if self.e.has_shadow(v) else self.cotangent(v, True, True)
+        if g is not None:
+            part = self.e.view_of_shadow(op, self.own(op.args[0]), self.e.need)
+            self.out.add_all([f"s = {part}", added("s", g)])
+
     def load(self, op: Op, g: str) -> None:
         """Add the cotangent of an element, or of a copied part, to the shadow."""
         e = self.e
@@ -283,60 +330,15 @@ class BlockSweep:
         if not is_active(base):
             return
         index = e.index(op.data, [e.need(a) for a in at])
-        self.deferred.flush_zeros(base.memory.root())  # type: ignore[union-attr] # it has one
-        shadow = e.place(op)
+        if e.has_shadow(base):
+            self.deferred.flush_zeros(base.memory.root())  # type: ignore[union-attr] # it has one
+            shadow = e.place(op)
+        else:
+            shadow = self.own(base)
         if has_places(op.data, at):
             self.out.add(f"add_at({shadow}, s_[{index}], {g})")
         else:
             self.out.add(added(f"{shadow}[{index}]", g))
-
-    def write_list(self, op: Op) -> None:
-        """Undo the mutation of a list in its shadow, which gets the length of the list before."""
-        e = self.e
-        if op.code == "drop":
-            self._put_back(op)
-            return
-        base, value, *at = op.args
-        if not e.has_shadow(base):
-            return
-        self.deferred.flush_all()
-        shadow = e.shadow(base)
-        is_number = value.kind.is_scalar and is_active(value)
-        if op.code == "append":
-            text = f"{shadow}.pop()"
-        elif op.code == "insert":
-            text = f"taken_out({shadow}, {e.need(at[0])})"
-        else:
-            text = f"{shadow}[{e.index(op.data, [e.need(a) for a in at])}]"
-        if is_number:
-            self.add_to(value, text)
-        if op.code == "set" and value.kind.has_memory:
-            old = e.old_name(op)
-            e.tape_reads[old] = old
-            self.out.add(f"{text} = {old}")
-        elif op.code == "set":
-            self.out.add(f"{text} = 0.0")
-        elif not is_number:
-            self.out.add(text)
-
-    def _put_back(self, op: Op) -> None:
-        """Insert the shadow of a removed item again, which has no cotangent from later."""
-        e = self.e
-        base, at = op.args
-        is_of_numbers = base.memory.root().of_items is None  # type: ignore[union-attr] # it has one
-        if not e.has_shadow(base) or (base.kind.is_table and is_of_numbers):
-            return
-        self.deferred.flush_all()
-        shadow, item = e.shadow(base), "0.0"
-        if not is_of_numbers:
-            item = e.old_name(op)
-            e.tape_reads[item] = item
-        if base.kind.is_table:
-            self.out.add(f"{shadow}[{e.need(at)}] = {item}")
-        elif known(at) == -1:
-            self.out.add(f"{shadow}.append({item})")
-        else:
-            self.out.add(f"put_back({shadow}, {e.need(at)}, {item})")
 
     def write(self, op: Op) -> None:
         """Undo a write: take the cotangent of the written value, and restore the old contents."""
@@ -485,13 +487,3 @@ class BlockSweep:
             self.add_to(v, negative(fitted) if is_negative else fitted, waits=waits)
         else:
             self.add_to(v, text, lasts, factor, waits)
-
-    def sweep_display(self, op: Op, shadow: str) -> None:
-        """Add the cotangents of the items of a list or dict display to those of the numbers."""
-        is_repeated = op.code == "list" and op.data
-        items = op.args[:-1] if is_repeated else op.args
-        keys = op.data if op.code == "dict" else range(len(items))
-        for key, part in zip(keys, items, strict=True):
-            if is_active(part) and part.kind.is_scalar:
-                repeated = f"sum({shadow}[{key}::{len(items)}])"
-                self.add_to(part, repeated if is_repeated else f"{shadow}[{key!r}]")

@@ -13,10 +13,13 @@ from autodiff.structured.runtime import Structured
 from tools.fuzz import generators, judge
 
 
+@pytest.mark.parametrize("generator", ["loops", "carried"])
 @pytest.mark.parametrize("first", [500, 510])
-def test_programs(first: int, made: list[Structured], traced: Callable, by_numpy: Callable) -> None:
+def test_programs(
+    generator: str, first: int, made: list[Structured], traced: Callable, by_numpy: Callable
+) -> None:
     for seed in range(first, first + 10):
-        f, arguments = judge.load(generators.write("loops", seed))
+        f, arguments = judge.load(generators.write(generator, seed))
         calls.Settings.worth = calls.Settings.least = -1.0
         with np.errstate(all="ignore"):
             results = [judge.outcome(way, f, arguments)

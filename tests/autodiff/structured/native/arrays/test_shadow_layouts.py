@@ -59,3 +59,72 @@ def test_the_stack_holds_shapes() -> None:
     program._make_native()
     text = "\n".join(program.native.emitter.forward_lines)
     assert ".shape, " in text or ".shape)" in text
+
+
+def scan(a, b):
+    """The arguments are copied into the layout, and the written one back."""
+    c, d = np.zeros_like(a), np.empty((a.shape[0], a.shape[1], a.shape[2]), dtype=a.dtype)
+    d[:, :, 0] = a[:, :, 0]
+    for k in range(1, a.shape[2]):
+        c[:, :, k] = a[:, :, k] / (2.0 + a[:, :, k] ** 2 - 0.1 * c[:, :, k - 1])
+        d[:, :, k] = b[:, :, k] - 0.2 * d[:, :, k - 1] * c[:, :, k]
+        b[:, :, k] = d[:, :, k] * c[:, :, k] * b[:, :, k]
+    return d
+
+
+def result_is_an_argument(a, b):
+    for k in range(1, a.shape[2]):
+        a[:, :, k] = a[:, :, k] * b[:, :, k] + a[:, :, k - 1]
+    return a
+
+
+def a_plane_in_the_place_of_another(a, b):
+    plane = a[:, :, 0]
+    for k in range(1, a.shape[2]):
+        b[:, :, k] = b[:, :, k] * plane
+        plane = a[:, :, k] - b[:, :, k - 1] * plane
+    return b
+
+
+def all_of_it(a, b):
+    for k in range(1, a.shape[2]):
+        a[:, :, k] = a[:, :, k - 1] * b[:, :, k]
+        b[:, :, k] = b[:, :, k] + np.sum(a[:, :, k])
+    return a * b
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(3, 4, 5), (1, 4, 5), (3, 1, 2), (3, 4, 1)])
+@pytest.mark.parametrize(
+    "kernel", [scan, result_is_an_argument, a_plane_in_the_place_of_another, all_of_it]
+)
+def test_arrays_in_the_layout_of_their_shadows(
+    kernel: Callable, shape: tuple[int, ...], dtype: type, order: str, traced: Callable,
+    made: list[Structured],
+) -> None:  # fmt: skip
+    def given() -> tuple:
+        x = np.cos(np.arange(1.0, 1.0 + np.prod(shape))).reshape(shape)
+        return tuple(np.array(y, dtype=dtype, order=order) for y in (x, x * x + 0.5))
+
+    def loss(a, b):
+        c = kernel(a, b)
+        assert c.flags.c_contiguous or order == "F"
+        return np.sum(c * c) + np.sum(a * a * b) + np.sum(np.sin(b))
+
+    expected = traced(loss, *given())
+    rtol = 1e-10 if dtype is np.float64 else 1e-3
+    for _ in range(3):
+        for x, y in zip(gradient(loss, *given()), expected, strict=True):
+            assert x.dtype == y.dtype
+            np.testing.assert_allclose(x, y, rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("kernel", [scan, result_is_an_argument])
+def test_which_arrays_have_a_layout(kernel: Callable) -> None:
+    x = np.cos(np.arange(60.0)).reshape(3, 4, 5)
+    program = Structured(kernel, (None,) * 2, (x, x + 2.0), (0, 1))
+    program._make_native()
+    assert program.native is not None, program.why
+    text = "\n".join(program.native.emitter.forward_head)
+    assert text.count("laid_out(") == 2
