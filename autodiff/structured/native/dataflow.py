@@ -217,7 +217,8 @@ def double_buffered(
 ) -> dict[ast.stmt, set[str]]:  # fmt: skip
     """Return the variables for which two buffers are enough, by the statement that binds them.
 
-    A loop binds them once in each iteration, and nothing else keeps their old values.
+    A loop binds them once in each iteration. The two buffers hold the values from before and after
+    that, so other names may keep a value only within the same iteration.
 
     Parameters
     ----------
@@ -235,14 +236,19 @@ def double_buffered(
     nodes = [part for s in body for part in ast.walk(s)]
     bound = {s: set(_bound_anew(s)) for s in nodes if isinstance(s, ast.Assign)}
     once: dict[ast.stmt, set[str]] = {s: set() for s in bound}
+    in_loops: dict[str, set[int]] = defaultdict(set)  # variable → ids of the nodes in such loops
     for loop in [node for node in nodes if isinstance(node, (ast.For, ast.While))]:
         inside = [name for s in ast.walk(loop) for name in bound.get(s, ())]  # type: ignore[call-overload]
         for s in loop.body:
-            once.get(s, set()).update(x for x in bound.get(s, ()) if inside.count(x) == 1)  # type: ignore[call-overload]
+            names = {x for x in bound.get(s, ()) if inside.count(x) == 1}  # type: ignore[call-overload]
+            for x in names:
+                once[s].add(x)  # type: ignore[index]
+                in_loops[x].update(map(id, ast.walk(loop)))
     often = set[str]().union(*[bound[s] - once[s] for s in bound])
     kept = set()
     for x in arrays & set[str]().union(*once.values()) - often:
-        found = escaping(body, roots - {x}, lists, short)
+        ending = {key: names for key, names in short.items() if key in in_loops[x]}
+        found = escaping(body, roots - {x}, lists, ending)
         values = {y for s in bound for t, v in bindings(s) if x in stored(t) for y in loaded(v)}
         if not found.isdisjoint({x} | values):
             kept.add(x)

@@ -2,9 +2,10 @@
 
 States (two vectors, a matrix with its columns) are bound anew in each iteration, from elementwise
 expressions, shifted parts, products and joined arrays, in branches, inner loops and loops that end
-early. Old states keep their names or swap them, views of them are kept, and arrays are made and
-filled within an iteration. Some states have one element along an axis, change their shape, or are
-float32. The source of a kernel is read at the first call, as with the generator ``loops``.
+early. Old states keep their names, also over an inner loop, or swap them, views of them are kept,
+and arrays are made and filled within an iteration. Some states have one element along an axis,
+change their shape, or are float32. The source of a kernel is read at the first call, as with the
+generator ``loops``.
 """
 
 from __future__ import annotations
@@ -153,7 +154,9 @@ class _Writer:
             self.add(f"w = {self.matrix()}")
         elif r < 0.72:
             self.add(self.pick("old = u", "old = v", "u, v = v, u", "old, u = u, v * 0.5", "v = u"))
-        elif r < 0.8:
+        elif r < 0.76:
+            self.keep()
+        elif r < 0.82:
             self.fill()
         elif r < 0.86:
             self.add(f"part = {self.pick('u', 'v', 'old')}[1:]")
@@ -165,6 +168,21 @@ class _Writer:
         else:
             other, axis = self.pick("0.4", "v[None, :]"), self.pick("0", "1")
             self.add(f"u = (u[:, None] * {other}).sum(axis={axis})")
+
+    def keep(self) -> None:
+        """Keep a state while an inner loop binds it anew, and add it afterwards."""
+        self.names += 1
+        name, x = f"kept{self.names}", self.pick("u", "v")
+        kept = self.pick("{0}", "{0}", "{0}[::-1]", "np.asarray({0})", "({0}, s)[0]", "[{0}, a][0]")
+        self.add(f"{name} = {kept.format(x)}")
+        self.add(f"for _ in range({self.pick('2', '3')}):")
+        self.add(
+            "    "
+            + self.pick(
+                f"{x} = 0.5 * {x} + 0.1 * b", f"{x} = {x}[::-1] * 0.4", "u, v = v, 0.3 * u + v"
+            )
+        )
+        self.add(f"{self.pick('u', 'v')} = {self.pick('u', 'v')} * 0.5 + {name}")
 
     def fill(self) -> None:
         """Make an array, fill it, and bind it to a state."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import autodiff
 from autodiff.structured.native.llvm.memory import KEPT, RunTape
 
 
@@ -83,9 +84,40 @@ def reversed_view(u: Any, v: Any) -> Any:
     return np.sum(v[1:] * u[1:])
 
 
+def kept_over_an_inner_loop(u: Any, v: Any) -> Any:
+    r = v * 0.0
+    for _ in range(3):
+        before = u
+        for _ in range(3):
+            u = 0.5 * u + 0.1 * v
+        r = r + before
+    return np.sum(np.cos(r))
+
+
+def swapped_in_an_inner_loop(u: Any, v: Any) -> Any:
+    r = v * 0.0
+    for _ in range(3):
+        before, b = u, v * 1.0
+        for _ in range(3):
+            u, b = b, 0.5 * u + 0.1 * v
+        r = r + before - b
+    return np.sum(np.cos(r))
+
+
+def kept_in_a_list(u: Any, v: Any) -> Any:
+    r = v * 0.0
+    for _ in range(3):
+        pair = [u, v]
+        for x in v:
+            u = 0.5 * u + x
+        r = r + pair[0] + pair[1]
+    return np.sum(np.cos(r))
+
+
 KERNELS = [
     diffusion, sums_and_products, filled_in_each_iteration, filled_and_carried, swapped,
     bound_in_nested_loops, never_read, read_by_an_inner_loop, reversed_view,
+    kept_over_an_inner_loop, swapped_in_an_inner_loop, kept_in_a_list,
 ]  # fmt: skip
 
 
@@ -111,6 +143,18 @@ def states_of_shrinking_length(u: Any, v: Any) -> Any:
 def test_a_shape_that_changes(check_machine_code: Callable) -> None:
     x = np.linspace(0.1, 0.9, 7)
     check_machine_code(states_of_shrinking_length, lambda: (x.copy(), x[::-1].copy()), 1e-12)
+
+
+@pytest.mark.parametrize("f", [kept_over_an_inner_loop, swapped_in_an_inner_loop, kept_in_a_list])
+def test_tangents_of_arrays_kept_over_an_inner_loop(f: Callable) -> None:
+    """Without a reverse sweep no tape holds the kept array."""
+    u, v = np.linspace(0.1, 0.9, 6), np.cos(np.arange(6.0))
+    h = 1e-6 * u
+    expected = (f(u + h, v) - f(u - h, v)) / 2e-6
+    for _ in range(3):
+        value, tangent = autodiff.jvp(lambda u: f(u, v), (u,), (u,))
+        assert value == pytest.approx(f(u, v), rel=1e-12)
+        assert tangent == pytest.approx(expected, rel=1e-7)
 
 
 def logistic(x: Any, r: Any) -> Any:
