@@ -161,44 +161,83 @@ def short_lived(body: list[ast.stmt], live: Callable[[int], set[str]]) -> dict[i
     return found
 
 
-def escaping(
-    body: list[ast.stmt], variables: set[str], lists: Container[str], short: dict[int, set[str]],
-    on_tape: bool = True,
-) -> set[str]:  # fmt: skip
-    """Return the names of arrays that may outlive the iteration that creates them.
+class Escapes:
+    """Finds the names of arrays that may outlive the iteration that creates them.
 
-    These are bound to variables that are read later, pushed (if `on_tape`), put into lists, or have
-    views that are. Pushing a shape does not let the array escape. `short` has the names that end
-    with the iteration: see `short_lived`.
+    These are bound to variables that are read later, pushed, put into lists, or have views that
+    are. Pushing a shape does not let the array escape.
+
+    Parameters
+    ----------
+    body : list of ast.stmt
+        The statements of a region.
+    lists : container of str
+        The names of lists.
+    short : dict
+        The names that end with the iteration: see `short_lived`.
+    elementwise : container of str
+        The names of functions that return new arrays.
     """
-    found: set[str] = set()
-    views: list[tuple[set[str], set[str]]] = []
-    for node in [part for statement in body for part in ast.walk(statement)]:
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == "push"
-        ):
-            parts = [x for a in node.args for x in (a.elts if isinstance(a, ast.Tuple) else [a])]
-            arrays = [x for x in parts if not (isinstance(x, ast.Attribute) and x.attr == "shape")]
-            found |= {name for a in arrays for name in loaded(a) if on_tape}
-        elif isinstance(node, ast.Call) and puts_into_list(node):
-            found |= {name for a in node.args for name in loaded(a)}
-        elif isinstance(node, ast.Assign):
-            lasting = variables - short.get(id(node), set())
-            for target, value in bindings(node):
-                names, sources = set(stored(target)), set(loaded(value))
-                if names & lasting or any(name in lists for name in names | owners(node)):
-                    found |= names | sources
-                elif not isinstance(value, (ast.BinOp, ast.UnaryOp, ast.Compare)):
-                    views.append((names, sources))
-    while True:
-        before = len(found)
-        for targets, sources in views:
-            if targets & found:
-                found |= sources
-        if len(found) == before:
-            return found
+
+    def __init__(
+        self, body: list[ast.stmt], lists: Container[str], short: dict[int, set[str]],
+        elementwise: Container[str],
+    ) -> None:  # fmt: skip
+        self.short = short
+        self.nodes = [part for statement in body for part in ast.walk(statement)]
+        self._pushed: set[str] = set()
+        self._put: set[str] = set()
+        self._bound: list[tuple[ast.Assign, set[str], set[str]]] = []  # names, and what they hold
+        for node in self.nodes:
+            if isinstance(node, ast.Call) and _is_push(node):
+                self._pushed |= _arrays_pushed(node)
+            elif isinstance(node, ast.Call) and puts_into_list(node):
+                self._put |= {name for a in node.args for name in loaded(a)}
+            elif isinstance(node, ast.Assign):
+                for target, value in bindings(node):
+                    names, sources = set(stored(target)), set(loaded(value))
+                    if any(name in lists for name in names | owners(node)):
+                        self._put |= names | sources
+                    is_new = _is_new_array(value, elementwise)
+                    self._bound.append((node, names, set() if is_new else sources))
+
+    def of(
+        self, variables: set[str], on_tape: bool = True, within: set[int] | None = None
+    ) -> set[str]:
+        """Return the names, given the variables that others may read, and with those pushed.
+
+        `within` has the ids of the assignments whose names may end with the iteration: if it is
+        given, the array of any other assignment escapes from the loops of these.
+        """
+        found = self._put | (self._pushed if on_tape else set())
+        for node, names, _ in self._bound:
+            ends = within is None or id(node) in within
+            if names & variables - (self.short.get(id(node), set()) if ends else set()):
+                found |= names
+        while True:
+            before = len(found)
+            for _, names, held in self._bound:
+                if names & found:
+                    found |= held
+            if len(found) == before:
+                return found
+
+
+def _is_push(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id == "push"
+
+
+def _arrays_pushed(node: ast.Call) -> set[str]:
+    parts = [x for a in node.args for x in (a.elts if isinstance(a, ast.Tuple) else [a])]
+    arrays = [x for x in parts if not (isinstance(x, ast.Attribute) and x.attr == "shape")]
+    return {name for a in arrays for name in loaded(a)}
+
+
+def _is_new_array(node: ast.expr, elementwise: Container[str]) -> bool:
+    """Whether an expression makes a new array: no view of its operands, and none of them."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in elementwise
+    return isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare))
 
 
 def bindings(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -212,9 +251,8 @@ def bindings(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def double_buffered(
-    body: list[ast.stmt], arrays: set[str], roots: set[str], lists: Container[str],
-    short: dict[int, set[str]],
-) -> dict[ast.stmt, set[str]]:  # fmt: skip
+    escapes: Escapes, arrays: set[str], roots: set[str]
+) -> dict[ast.stmt, set[str]]:
     """Return the variables for which two buffers are enough, by the statement that binds them.
 
     A loop binds them once in each iteration. The two buffers hold the values from before and after
@@ -222,18 +260,14 @@ def double_buffered(
 
     Parameters
     ----------
-    body : list of ast.stmt
-        The statements of a region.
+    escapes : Escapes
+        What escapes from a region.
     arrays : set of str
         The variables that are arrays which nobody writes into.
     roots : set of str
         All variables and results.
-    lists : container of str
-        The names of lists.
-    short : dict
-        The names that end with the iteration: see `short_lived`.
     """
-    nodes = [part for s in body for part in ast.walk(s)]
+    nodes = escapes.nodes
     bound = {s: set(_bound_anew(s)) for s in nodes if isinstance(s, ast.Assign)}
     once: dict[ast.stmt, set[str]] = {s: set() for s in bound}
     in_loops: dict[str, set[int]] = defaultdict(set)  # variable → ids of the nodes in such loops
@@ -247,8 +281,7 @@ def double_buffered(
     often = set[str]().union(*[bound[s] - once[s] for s in bound])
     kept = set()
     for x in arrays & set[str]().union(*once.values()) - often:
-        ending = {key: names for key, names in short.items() if key in in_loops[x]}
-        found = escaping(body, roots - {x}, lists, ending)
+        found = escapes.of(roots - {x}, within=in_loops[x])
         values = {y for s in bound for t, v in bindings(s) if x in stored(t) for y in loaded(v)}
         if not found.isdisjoint({x} | values):
             kept.add(x)
@@ -270,18 +303,16 @@ def _is_itself(target: ast.expr, value: ast.expr) -> bool:
     return isinstance(value, ast.Name) and isinstance(target, ast.Name) and value.id == target.id
 
 
-def shared_shadows(
-    body: list[ast.stmt], variables: set[str], lists: Container[str], short: dict[int, set[str]]
-) -> set[str]:
+def shared_shadows(escapes: Escapes, roots: set[str]) -> set[str]:
     """Return the names of shadows that all iterations of a loop can have in the same memory.
 
     The sweep of an iteration needs them only until it has swept what made the array.
     """
-    lasting = escaping(body, variables, lists, short, on_tape=False)
+    lasting = escapes.of(roots, on_tape=False)
     return {
         name
-        for node in [part for statement in body for part in ast.walk(statement)]
-        if isinstance(node, ast.Assign) and id(node) in short and makes_shadow(node)
+        for node in escapes.nodes
+        if isinstance(node, ast.Assign) and id(node) in escapes.short and makes_shadow(node)
         for name in stored(node)
         if name not in lasting
     }

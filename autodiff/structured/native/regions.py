@@ -78,7 +78,8 @@ class NativeProgram:
         self.names = SymbolTable(
             emitter.program, emitter.old_name, emitter.layouts, emitter.layouts_of_values
         )
-        self.names.unit_axes = ones
+        cotangents = self._unwritten(False)  # these may have no elements
+        self.names.unit_axes = {x: axes for x, axes in ones.items() if x not in cotangents}
         for name in emitter.counters:
             self.names.counter(name)
         for n, v in enumerate(emitter.outputs):

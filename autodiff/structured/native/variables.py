@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.arrays.updates import Update
 from autodiff.structured.native.dataflow import (
+    Escapes,
     double_buffered,
-    escaping,
     shared_shadows,
     short_lived,
 )
@@ -46,6 +47,11 @@ from autodiff.structured.native.lowered_values import (
 )
 from autodiff.structured.native.numbers.comparisons import tag_of
 from autodiff.structured.native.symbol_table import SymbolTable
+
+
+def _is_new(f: Any) -> bool:
+    """Whether machine code always computes a new array for a call of a function."""
+    return isinstance(f, np.ufunc) and f not in (np.conjugate, np.positive)
 
 
 class StackSlot:
@@ -102,12 +108,13 @@ class Variables(Expressions):
         self.slots: dict[str, StackSlot] = {}
         self.bound: dict[str, Any] = {}
         self.pending_reads: dict[str, int] = {}  # of lazy arrays: how many reads are left
-        roots, short = names.variables | results, short_lived(body, live)
-        self.double_buffered = double_buffered(body, unwritten, roots, names.lists, short)
+        roots, elementwise = names.variables | results, {f for f, x in scope.items() if _is_new(x)}
+        escapes = Escapes(body, names.lists, short_lived(body, live), elementwise)
+        self.double_buffered = double_buffered(escapes, unwritten, roots)
         swapped = set[str]().union(*self.double_buffered.values())
-        self.escaping = escaping(body, roots - swapped, names.lists, short)
+        self.escaping = escapes.of(roots - swapped)
         if forward:
-            names.shared_shadows = shared_shadows(body, roots, names.lists, short)
+            names.shared_shadows = shared_shadows(escapes, roots)
         self.swapped: set[str] = set()  # variables with two buffers that the statement binds
         self.buffers: dict[str, Any] = {}  # of these: their addresses and sizes
         self.store = memory.SCRATCH

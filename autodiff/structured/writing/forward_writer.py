@@ -322,15 +322,13 @@ class ForwardWriter(SourceWriter):
         return f"float({self.text(v)})" if is_float and slot.is_stable else self.text(v)
 
     def _makes_shadow(self, op: Op) -> bool:
-        value = op.out
-        if value is None or op.code not in _WITH_NEW_SHADOW or self.is_filled(value):
-            return False
-        return self.has_shadow(value)
+        v = op.out if op.code in _WITH_NEW_SHADOW else None
+        return v is not None and self.has_shadow(v) and not self.is_filled(v)
 
     def makes_new_shadow(self, op: Op) -> bool:
         """Whether an operation makes an array with a shadow of its own."""
-        kind = op.out.kind if op.out is not None else None
-        return self._makes_shadow(op) and op.code != "item" and kind is not None and kind.is_array
+        made = self._makes_shadow(op) and op.code != "item"
+        return made and op.out is not None and op.out.kind.is_array
 
     def _new_shadow(self, op: Op) -> str:
         """Return the expression of the shadow of a result, or of an item read from a list."""
@@ -491,13 +489,12 @@ class ForwardWriter(SourceWriter):
         if isinstance(pushed, str):
             return pushed
         v, part = pushed
-        if part.startswith("_b"):
-            return self.shadow_forward(v) + part.removeprefix("_b")
-        return self.text(v) + (".shape" if part == "_shape" else part)
+        is_shadow = part.startswith("_b")
+        text = self.shadow_forward(v) if is_shadow else self.text(v)
+        return text + (".shape" if part == "_shape" else part.removeprefix("_b"))
 
 
 def _may_overlap(base: Value, value: Value) -> bool:
     """Whether a vector that is stored may share memory with the array that it is stored into."""
-    if value.memory is None or value.kind.ndim != 1:
-        return False
-    return value.memory.root() is base.memory.root()  # type: ignore[union-attr] # an array has one
+    memory = value.memory if value.kind.ndim == 1 else None
+    return memory is not None and memory.root() is base.memory.root()  # type: ignore[union-attr]

@@ -3,9 +3,9 @@
 States (two vectors, a matrix with its columns) are bound anew in each iteration, from elementwise
 expressions, shifted parts, products and joined arrays, in branches, inner loops and loops that end
 early. Old states keep their names, also over an inner loop, or swap them, views of them are kept,
-and arrays are made and filled within an iteration. Some states have one element along an axis,
-change their shape, or are float32. The source of a kernel is read at the first call, as with the
-generator ``loops``.
+and arrays are made and filled within an iteration. Some states have one element along an axis, or
+change their shape. The source of a kernel is read at the first call, as with the generator
+``loops``.
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ def write(seed: int) -> str:
         n=rng.choice((3, 4, 5)),
         u=rng.choice(("a", "a * 1.0", "np.zeros(n) + b", "np.ones(n)")),
         v=rng.choice(("b", "b * 1.0", "np.zeros(n)", "a")),
-        second=rng.choice(("b * 1.0", "b * 1.0", "b[:1]", "b.astype(np.float32)")),
+        second=rng.choice(("b * 1.0", "b * 1.0", "b[:1]")),
         body="\n".join(writer.lines),
         result=rng.choice(("u", "u * v", "u + np.sum(w) * old", "v", "np.sum(w @ u) + s")),
         argnums=argnums(seed, 3),

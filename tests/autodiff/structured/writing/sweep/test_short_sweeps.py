@@ -237,7 +237,7 @@ def test_variables_that_are_bound_twice(
 def test_an_array_that_a_variable_holds_in_between_needs_no_shadow() -> None:
     source = Structured(bound_twice, (None,), (X,), (0,)).source
     loop = source[source.index(" in r_") : source.index("def backward")]
-    assert loop.count("zeros_like") == 1
+    assert "zeros_like" not in loop
 
 
 def sums_of_expressions(x: Any) -> Any:
