@@ -276,7 +276,7 @@ def double_buffered(
         for s in loop.body:
             names = {x for x in bound.get(s, ()) if inside.count(x) == 1}  # type: ignore[call-overload]
             for x in names:
-                once[s].add(x)  # type: ignore[index]
+                once[s].add(x)
                 in_loops[x].update(map(id, ast.walk(loop)))
     often = set[str]().union(*[bound[s] - once[s] for s in bound])
     kept = set()

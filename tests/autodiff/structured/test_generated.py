@@ -16,6 +16,7 @@ ONCE_WRONG = range(66_000_891, 66_000_892)
 SEEDS = [("loops", range(n, n + 20)) for n in range(0, 120, 20)] + [("loops", ONCE_WRONG)]
 SEEDS += [("given_functions", range(n, n + 20)) for n in range(0, 80, 20)]
 SEEDS += [("carried", range(n, n + 20)) for n in range(0, 60, 20)]
+SEEDS += [("grids", range(n, n + 10)) for n in range(0, 30, 10)]
 SEEDS += [("whole_lists", range(n, n + 20)) for n in range(0, 80, 20)]
 SEEDS += [("mappings", range(n, n + 10)) for n in range(0, 60, 10)]
 

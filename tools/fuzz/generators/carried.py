@@ -39,6 +39,7 @@ def kernel(a, b, m, n):
     v = {v}
     w = m * 1.0
     old = a
+    z = b + 0.2 * a
     s = 0.3
 {body}
     return {result}
@@ -63,6 +64,7 @@ class _Writer:
         self.indices: list[str] = []
         self.room = rng.randint(4, 12)
         self.names = 0
+        self.keeps = False
 
     def add(self, line: str) -> None:
         self.lines.append("    " * self.depth + line)
@@ -154,9 +156,7 @@ class _Writer:
             self.add(f"w = {self.matrix()}")
         elif r < 0.72:
             self.add(self.pick("old = u", "old = v", "u, v = v, u", "old, u = u, v * 0.5", "v = u"))
-        elif r < 0.76:
-            self.keep()
-        elif r < 0.82:
+        elif r < 0.8:
             self.fill()
         elif r < 0.86:
             self.add(f"part = {self.pick('u', 'v', 'old')}[1:]")
@@ -170,19 +170,13 @@ class _Writer:
             self.add(f"u = (u[:, None] * {other}).sum(axis={axis})")
 
     def keep(self) -> None:
-        """Keep a state while an inner loop binds it anew, and add it afterwards."""
-        self.names += 1
-        name, x = f"kept{self.names}", self.pick("u", "v")
-        kept = self.pick("{0}", "{0}", "{0}[::-1]", "np.asarray({0})", "({0}, s)[0]", "[{0}, a][0]")
-        self.add(f"{name} = {kept.format(x)}")
+        """Keep a state, which only an inner loop binds anew, and add it afterwards."""
+        self.keeps = True
+        kept = self.pick("z", "z", "z[::-1]", "np.asarray(z)", "(z, s)[0]", "[z, a][0]")
+        self.add(f"before = {kept}")
         self.add(f"for _ in range({self.pick('2', '3')}):")
-        self.add(
-            "    "
-            + self.pick(
-                f"{x} = 0.5 * {x} + 0.1 * b", f"{x} = {x}[::-1] * 0.4", "u, v = v, 0.3 * u + v"
-            )
-        )
-        self.add(f"{self.pick('u', 'v')} = {self.pick('u', 'v')} * 0.5 + {name}")
+        self.add(f"    z = {self.pick('0.5 * z + 0.1 * b', 'z[::-1] * 0.4', 'np.sin(z)')}")
+        self.add(f"{self.pick('u', 'v')} = {self.pick('u', 'v')} * 0.5 + before")
 
     def fill(self) -> None:
         """Make an array, fill it, and bind it to a state."""
@@ -220,6 +214,10 @@ class _Writer:
             self.add(f"for {i} in range({self.pick('3', '4', 'n', '2', '0')}):")
             self.indices.append(i)
         self.block(depth)
+        if not self.keeps and self.rng.random() < 0.5:
+            self.depth += 1
+            self.keep()
+            self.depth -= 1
         if self.rng.random() < 0.2:
             self.depth += 1
             self.add(f"if {self.number()} > {self.pick('0.6', '0.9')}:")
