@@ -75,8 +75,12 @@ def looped(
 ) -> tuple[tuple[int, ...], list]:
     """Return the shape to which arrays are broadcast, and a function of each of their elements.
 
-    NumPy makes arrays of objects first, so the function gets Python's numbers.
+    NumPy makes arrays of objects first, so the function gets Python's numbers: those of a list
+    keep their classes.
     """
+    inputs = tuple([as_array(a) if innermost((a,), {}) is not None else a for a in inputs])
+    if not has_dtypes:
+        inputs = tuple([a if is_tracer(a) else np.asanyarray(a, dtype=object) for a in inputs])
     shape = np.broadcast_shapes(*map(np.shape, inputs))
     flat = [np.reshape(np.broadcast_to(a, shape), (-1,)) for a in inputs]
     elements = flat if has_dtypes else [x.tolist() for x in flat]
@@ -102,7 +106,8 @@ class _Loop(np.vectorize):
         if self.otypes is None:  # then NumPy asks what the first of its own numbers gives
             found.append(func(*[np.reshape(x, (-1,))[0] for x in inputs]))
         known = found.copy() if self.cache else []
-        shape, results = looped(lambda *v: known.pop() if known else func(*v), tuple(inputs))
+        given = [x if is_tracer(x) else a for a, x in zip(args, inputs, strict=True)]
+        shape, results = looped(lambda *v: known.pop() if known else func(*v), tuple(given))
         first = found[0] if found else results[0]
         if not isinstance(first, tuple):
             return together(results, shape, otype(self, 0, first))

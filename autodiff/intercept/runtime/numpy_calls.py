@@ -409,7 +409,7 @@ def _looping(f: np.ufunc, pyfunc: Callable) -> Callable:
     def looped(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             return f(*args, **kwargs)
-        return each_element(pyfunc, f.nout, tuple([as_array(a) for a in args]))
+        return each_element(pyfunc, f.nout, args)
 
     return looped
 

@@ -194,3 +194,12 @@ def test_the_function_is_called_as_often_as_by_numpy(options):
     calls.clear()
     assert autodiff.value_and_gradient(lambda x: np.sum(f(x)), V)[0] == pytest.approx(value)
     assert len(calls) == often
+
+
+@pytest.mark.parametrize("make", [np.vectorize, lambda f: np.frompyfunc(f, 2, 1)])
+def test_numbers_of_lists_keep_their_classes(make):
+    def scaled(a, k):
+        return a * 10.0 if type(k) is int else a * k
+
+    f = make(scaled)
+    np.testing.assert_array_equal(autodiff.grad(lambda x: np.sum(f(x, [1.5, 2])))(V[:2]), [1.5, 10])

@@ -17,12 +17,12 @@ class LocalIteratorReader(DictIterationReader):
     """Layer of the reader: iterators in variables."""
 
     def new_iterator(self, xs: Any) -> LocalIterator:
-        """Read ``iter(xs)`` of a list, a tuple, a range or the keys of a dict."""
+        """Read ``iter(xs)`` of a list, a tuple, a range or a dict with fixed keys."""
         if type(xs) is HeldRange:
             xs = self.extended(self.new_list([]), xs)
         elif type(xs) is not Value and is_sequence(xs):
             xs = self.list_in_memory(Items(xs))
-        elif type(xs) is Value and xs.kind.is_mapping:
+        elif type(xs) is Value and xs.kind.is_mapping and not xs.kind.is_table:
             xs = self.list_of_keys(xs)
         if type(xs) is not Value or not xs.kind.is_list or xs.kind.is_queue:
             raise UnsupportedError("an iterator over something other than a list, tuple or range")
@@ -42,13 +42,22 @@ class LocalIteratorReader(DictIterationReader):
         return take()
 
     def over_iterator(self, it: LocalIterator) -> IterationSpace:
-        """Return the iteration space of the items that an iterator has left."""
+        """Return the iteration space of the items that an iterator has left.
+
+        The program exits if the body of the loop takes items, too, and the loop goes on.
+        """
         xs, n = self.read_in(it.scope, it.items), self._end(it)
         names = self.hold(xs), self.hold(n)
         start = self.hold(self.read_in(it.scope, it.place))
+
+        def item(i: Value) -> Any:
+            at = self.emit_call(operator.add, [self.read(start), i])
+            place = self.read_in(it.scope, it.place)
+            self.exit_unless(self.emit_call(operator.eq, [place, at]))
+            return self._take(it, at)
+
         over = IterationSpace(
-            lambda: self.emit_call(operator.sub, [self.read(names[1]), self.read(start)]),
-            lambda i: self._take(it, self.emit_call(operator.add, [self.read(start), i])),
+            lambda: self.emit_call(operator.sub, [self.read(names[1]), self.read(start)]), item
         )
         over.lists.append(names)
         return over

@@ -237,6 +237,26 @@ def grows_under_its_iterator(x: Any) -> Any:
     return total
 
 
+def body_takes_items(x: Any) -> Any:
+    total, it = 0.0, iter([x[0], x[1], x[2], x[3]])
+    for v in it:
+        total += v * next(it, 0.5)
+    return total
+
+
+def inner_loop_takes_items(x: Any) -> Any:
+    total, it = 0.0, iter([x[0], x[1], x[2]])
+    for v in it:
+        for w in it:
+            total += v * w
+    return total
+
+
+def body_takes_an_item_in_a_branch(x: Any) -> Any:
+    it = iter([x[0], x[1], x[2], x[3]])
+    return sum(v * (next(it) if v > 0.5 else 0.3) for v in it)
+
+
 FUNCTIONS = [
     lists_by_name, objects_by_name, numbers_by_name, pairs_as_keys, shortest_path, heaps,
     neighbours, events, groups, changing_dicts, texts, drawn, first_ones, repeated, iterators,
@@ -253,9 +273,31 @@ def test_gradients(
     check_with_machine_code(f, X, atol=1e-13)
 
 
-def test_a_list_that_grows_under_its_iterator_is_traced(runs: list[str]) -> None:
-    check_gradient(grows_under_its_iterator, X)
+@pytest.mark.parametrize(
+    "f",
+    [
+        grows_under_its_iterator, body_takes_items, inner_loop_takes_items,
+        body_takes_an_item_in_a_branch,
+    ],
+    ids=lambda f: f.__name__,
+)  # fmt: skip
+def test_iterators_that_programs_leave_to_tracing(f: Callable, runs: list[str]) -> None:
+    check_gradient(f, X)
     assert not runs
+
+
+def test_a_dict_that_grows_under_its_iterator_raises_the_error() -> None:
+    def f(x: Any) -> Any:
+        values = {}
+        for i in range(3):
+            values[i] = x[i]
+        it = iter(values)
+        total = values[next(it)]
+        values[5] = x[3]
+        return total + values[next(it)]
+
+    with pytest.raises(RuntimeError, match="changed size"):
+        gradient(f, X)
 
 
 def test_a_set_has_no_items_by_key() -> None:
