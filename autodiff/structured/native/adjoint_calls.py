@@ -204,8 +204,10 @@ class AdjointCalls(ReductionCalls):
         """``spread(g, shape, dtype)``: an array filled with a cotangent."""
         kind = Kind(frozenset([np.ndarray]), dtype.x, len(shape.parts))
         one = self.scalars.known(1.0)
-        sizes = [p.value for p in shape.parts]
-        return LazyArray(kind, operator.mul, [self.scalars.number(g), one], sizes)
+        sizes, g = [p.value for p in shape.parts], self.scalars.number(g)
+        if not isinstance(g, Number):
+            self.elementwise.check_fits(g.shape, sizes)
+        return LazyArray(kind, operator.mul, [g, one], sizes)
 
     def on_or_zeros(self, x: Array, shape: Any) -> Array:
         """``or_zeros(x, shape)``: a cotangent, or zeros if it has no elements."""

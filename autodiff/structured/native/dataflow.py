@@ -295,12 +295,11 @@ def _bound_anew(node: ast.Assign) -> Iterator[str]:
 
 
 def _is_itself(target: ast.expr, value: ast.expr) -> bool:
-    """Whether a name is bound to its own array: ``x = or_zeros(x, shape)``, ``x = x[:0]``."""
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
-        value = value.args[0] if value.func.id == "or_zeros" else value
-    elif isinstance(value, ast.Subscript) and ast.unparse(value.slice) == ":0":
-        value = value.value
-    return isinstance(value, ast.Name) and isinstance(target, ast.Name) and value.id == target.id
+    """Whether a name is bound to a view of its own array: ``x = x[:0]``."""
+    if not isinstance(target, ast.Name) or not isinstance(value, ast.Subscript):
+        return False
+    is_same = isinstance(value.value, ast.Name) and value.value.id == target.id
+    return is_same and ast.unparse(value.slice) == ":0"
 
 
 def shared_shadows(escapes: Escapes, roots: set[str]) -> set[str]:

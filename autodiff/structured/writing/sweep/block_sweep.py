@@ -89,9 +89,8 @@ class BlockSweep:
                     rebound[slot].append(total_cotangent(terms, self.spread))
                 else:
                     name = f"{slot.name}_b"  # an array may have other names: no `+=`
-                    if e.is_typed(slot):
-                        self._begin_cotangent(slot, op.out)
-                    self.out.add(f"{name} = {total([name, *terms])}")
+                    taken = self._begun(slot, op.out) if e.is_typed(slot) else name
+                    self.out.add(f"{name} = {total([taken, *terms])}")
         self._bind_cotangents(rebound)
         if e.for_native and e.enclosing:
             made = [op.out for op in self.block.ops if e.makes_new_shadow(op)]
@@ -108,20 +107,20 @@ class BlockSweep:
             if not is_active(v):
                 continue
             self.is_complex = slot.kind is ANYTHING or bool(slot.kind and slot.kind.is_complex)
-            name = f"{slot.name}_b"
-            if v.kind.is_array:
-                self._begin_cotangent(slot, v)
+            name = self._begun(slot, v) if v.kind.is_array else f"{slot.name}_b"
             self.add_to(v, name, lasts=True)
         return {slot: [] for slot in rebound}
 
-    def _begin_cotangent(self, slot: Slot, v: Value) -> None:
-        """Make zeros for the cotangent of a variable with value `v` if nobody has read that yet."""
+    def _begun(self, slot: Slot, v: Value) -> str:
+        """Return the cotangent of a variable with the array `v`: zeros if nobody has read that."""
         e, name, shape = self.e, f"{slot.name}_b", self.e.shape_of(v)
-        if e.is_typed(slot):
-            self.out.add(f"{name} = or_zeros({name}, {shape})")
-        else:
-            zero = f"spread(0.0, {shape}, {e.const(v.kind.dtype)})"
-            self.out.add(f"if type({name}) is float: {name} = {zero}")
+        if e.is_typed(slot):  # the name knows the axes of length 1, which the variable does not
+            begun = e.fresh("g")
+            self.out.add(f"{begun} = or_zeros({name}, {shape})")
+            return begun
+        zero = f"spread(0.0, {shape}, {e.const(v.kind.dtype)})"
+        self.out.add(f"if type({name}) is float: {name} = {zero}")
+        return name
 
     def _bind_cotangents(self, rebound: dict[Slot, list[str]]) -> None:
         """Bind the cotangents of rebound variables to those of their earlier values."""

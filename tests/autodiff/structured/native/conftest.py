@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,25 @@ from autodiff.structured.runtime import Structured
 @pytest.fixture(autouse=True)
 def _at_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls.Settings, "native", -1.0)
+
+
+@pytest.fixture(autouse=True)
+def _memory_is_nan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fill memory with NaN when it is allocated, and some behind each array."""
+    from llvmlite import ir
+
+    from autodiff.structured.native.llvm import function_builder, memory
+
+    allocated, types = memory.allocated, [function_builder.PTR, function_builder.I32]
+
+    def filled(code: Any, state: Any, arena: int, size: Any) -> Any:
+        size = code.b.add(size, code.whole(256))
+        address = allocated(code, state, arena, size)
+        fill = code.external("memset", function_builder.PTR, [*types, function_builder.I64])
+        code.b.call(fill, [address, ir.Constant(function_builder.I32, 255), size])
+        return address
+
+    monkeypatch.setattr(memory, "allocated", filled)
 
 
 @pytest.fixture

@@ -78,6 +78,18 @@ def read_by_an_inner_loop(u: Any, v: Any) -> Any:
     return s + np.sum(u)
 
 
+def one_row_in_an_inner_loop(u: Any, v: Any) -> Any:
+    m = np.outer(u, v)
+    g = np.mean(m, axis=0, keepdims=True)
+    t = 1.0
+    for _ in range(4):
+        t = t + 0.1 * np.sum(g)
+        for _ in range(3):
+            g = np.mean(m, axis=0, keepdims=True)
+            m = 0.3 * m + g
+    return np.sum(m) + t
+
+
 def reversed_view(u: Any, v: Any) -> Any:
     for _ in range(2):
         v = u[::-1]
@@ -116,7 +128,8 @@ def kept_in_a_list(u: Any, v: Any) -> Any:
 
 KERNELS = [
     diffusion, sums_and_products, filled_in_each_iteration, filled_and_carried, swapped,
-    bound_in_nested_loops, never_read, read_by_an_inner_loop, reversed_view,
+    bound_in_nested_loops, never_read, read_by_an_inner_loop,
+    one_row_in_an_inner_loop, reversed_view,
     kept_over_an_inner_loop, swapped_in_an_inner_loop, kept_in_a_list,
 ]  # fmt: skip
 
