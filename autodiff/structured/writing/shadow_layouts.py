@@ -62,7 +62,8 @@ def layouts_of_values(
     """Return the layouts of the arrays that can have the layout of their shadows, and gain by it.
 
     These are arguments, and arrays that calls make. A function that reads or makes all of an array
-    in a loop, by one call, would traverse it in the wrong order.
+    in a loop, by one call, would traverse it in the wrong order. Outside of loops NumPy would give
+    the layout to results as well, which machine code takes in C order.
     """
     excluded = {memory.root() for memory in program.may_be_views}
     given = {s.memory.root() for s in program.parameters if s.memory is not None}
@@ -89,7 +90,23 @@ def layouts_of_values(
                 root = a.memory.root() if a.memory is not None else None
                 if root in layouts and a.op.code == "read" and a.kind.ndim == len(layouts[root]):
                     excluded.add(root)
-    return {m: axes for m, axes in layouts.items() if m in in_loops - excluded}
+    found = {m: axes for m, axes in layouts.items() if m in in_loops - excluded}
+    while True:
+        ops = [op for op, weight in _weighted_ops(program.body, 1.0) if weight <= 1.0]
+        passed_on = {m for op in ops for m in _passed_on(op, found)}
+        if not passed_on:
+            return found
+        found = {m: axes for m, axes in found.items() if m not in passed_on}
+
+
+def _passed_on(op: Op, found: dict[Memory, tuple[int, ...]]) -> set[Memory]:
+    """Return the memory whose layout a result without that layout would get from NumPy."""
+    v = op.out
+    if op.code != "call" or v is None or v.memory is None or v.kind.ndim < 2:
+        return set()
+    axes = found.get(v.memory.root())
+    given = [a.memory.root() for a in (*op.args, *op.options.values()) if a.memory is not None]
+    return {m for m in given if m in found and found[m] != axes}
 
 
 def call_in_layout(e: Any, op: Op, text: str, axes: tuple[int, ...]) -> str:

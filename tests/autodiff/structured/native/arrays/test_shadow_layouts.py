@@ -128,3 +128,20 @@ def test_which_arrays_have_a_layout(kernel: Callable) -> None:
     assert program.native is not None, program.why
     text = "\n".join(program.native.emitter.forward_head)
     assert text.count("laid_out(") == 2
+
+
+def columns_then_rows(x, w):
+    y = np.empty_like(x)
+    y[:, 0] = x[:, 0] * w[:, 0]
+    for j in range(1, x.shape[1]):
+        y[:, j] = x[:, j] + 0.5 * w[:, j - 1] * y[:, j - 1]
+    z = x + y
+    for i in range(1, x.shape[0]):
+        y[i, :] = z[i, :] + 0.3 * y[i - 1, :]
+    return np.sum(y * y)
+
+
+def test_results_of_calls_outside_of_loops_are_in_c_order(check_machine_code: Callable) -> None:
+    """NumPy would give `empty_like` and sums the layout of an argument that is laid out."""
+    x = np.cos(np.arange(20.0)).reshape(4, 5)
+    check_machine_code(columns_then_rows, lambda: (x.copy(), x + 2.0), 1e-12)
