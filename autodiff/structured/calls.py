@@ -83,7 +83,8 @@ def _forget(rule: Rule) -> None:
 
 def _end(key: int, name: str) -> None:
     """Drop the programs of a module: they hold its globals, and so keep its code alive."""
-    for code, (_, of_code) in list(_programs.items()):
+    for code in list(_programs):  # not its items: garbage collection may drop some meanwhile
+        _, of_code = _programs.get(code, (None, {}))
         if any(programs.globals == key for programs in list(of_code.values())):
             _programs.pop(code, None)
 

@@ -68,8 +68,9 @@ def _forget_module(key: int, name: str) -> None:
     for g in list(lasting):
         if id(g.__globals__) == key:
             lasting.pop(g, None)
-    for at, (reference, *_) in list(replacements.items()):
-        g = reference()
+    for at in list(replacements):  # not its items: garbage collection may drop some meanwhile
+        found = replacements.get(at)
+        g = None if found is None else found[0]()
         own = g.__globals__ if type(g) is types.FunctionType else None
         if id(own) == key or (isinstance(g, type) and g.__module__ == name):
             replacements.pop(at, None)
