@@ -1,5 +1,7 @@
 """Methods of ufuncs in loops: read as made of calls of the ufunc, or called with their rule."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -58,10 +60,16 @@ def lists(ufunc):
     return f
 
 
+def _folds_powers():
+    """Whether `np.power.reduce` gives what `np.power` gives of one element after the other."""
+    rows = [np.linspace(0.5, 1.5, n) for n in range(2, 40)]
+    return all(np.power.reduce(a) == functools.reduce(np.power, a) for a in rows)
+
+
 @pytest.mark.parametrize("make", [displayed, vectors, matrices, lists])
 @pytest.mark.parametrize("ufunc", [*LEFT_FOLDS, np.maximum, np.power], ids=lambda f: f.__name__)
 def test_gradients_are_those_of_traced_calls(make, ufunc, traced, differences, made, monkeypatch):
-    if ufunc is np.power and make is not displayed:
+    if ufunc is np.power and (make is not displayed or not _folds_powers()):
         pytest.skip("NumPy 2.4 reduces by powers wrongly on some processors")
     f = make(ufunc)
     for native in (np.inf, -1.0, -1.0):
