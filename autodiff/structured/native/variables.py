@@ -234,14 +234,24 @@ class Variables(Expressions):
         is_in_first = code.equal(old, code.word(buffers, 0))
         buffer = code.at(buffers, b.select(is_in_first, code.whole(16), code.whole(0)))
         strides, size = self.elementwise.strides_of(kind.dtype, value.shape)
-        with code.branch(code.less(code.word(buffer, 1), size)):
-            made = memory.allocated(code, self.state, memory.KEPT, size)
-            code.set_word(buffer, 0, b.ptrtoint(made, I64))
-            code.set_word(buffer, 1, size)
-        address = b.inttoptr(code.word(buffer, 0), PTR)
+        address = self._room(buffer, size)
         result = Array(kind.dtype, address, list(value.shape), strides, FreshMemory())
         self.elementwise.write(result, value)
         return result
+
+    def _room(self, place: Any, size: Any, is_zero: bool = False) -> Any:
+        """Return the address of memory that is allocated where a place has less than a size.
+
+        The place holds its address and size. New memory is set to zero if `is_zero`.
+        """
+        code, b = self.code, self.b
+        with code.branch(code.less(code.word(place, 1), size)):
+            made = memory.allocated(code, self.state, memory.KEPT, size)
+            if is_zero:
+                code.call("memset", PTR, [made, ir.Constant(I32, 0), size])
+            code.set_word(place, 0, b.ptrtoint(made, I64))
+            code.set_word(place, 1, size)
+        return b.inttoptr(code.word(place, 0), PTR)
 
     def _checked(self, name: str, kind: Any, value: Any) -> Any:
         """Check that a value has the kind that was inferred for its name, and narrow it.
@@ -276,18 +286,11 @@ class Variables(Expressions):
 
         It is zero when it is allocated, and the sweep of each iteration leaves it so (`wipe`).
         """
-        code, b = self.code, self.b
         x, *rest = [self.expression(a) for a in call.args]
         order = [int(p.x) for p in rest[0].parts] if rest else list(range(len(x.shape)))
         shape = [x.shape[k] for k in order]
         strides, size = self.elementwise.strides_of(x.dtype, shape)
-        place = code.words(2)  # address and size
-        with code.branch(code.less(code.word(place, 1), size)):
-            made = memory.allocated(code, self.state, memory.KEPT, size)
-            code.call("memset", PTR, [made, ir.Constant(I32, 0), size])
-            code.set_word(place, 0, b.ptrtoint(made, I64))
-            code.set_word(place, 1, size)
-        address = b.inttoptr(code.word(place, 0), PTR)
+        address = self._room(self.code.words(2), size, is_zero=True)
         found = Array(x.dtype, address, shape, strides, FreshMemory())
         return found.with_axes([order.index(k) for k in range(len(order))])
 

@@ -30,6 +30,7 @@ from autodiff.structured.writing.activity import (
     parameters_held,
     parameters_of,
 )
+from autodiff.structured.writing.carried_arrays import origin_of
 from autodiff.structured.writing.list_mutations import write_mutation
 from autodiff.structured.writing.result_guards import needs_guard
 from autodiff.structured.writing.shadow_layouts import call_in_layout
@@ -119,8 +120,7 @@ class ForwardWriter(SourceWriter):
 
     def argument_of(self, v: Value) -> Slot | None:
         """Return the parameter that an array always is, or always is a view of; None otherwise."""
-        while v.op.code == "view":
-            v = v.op.args[0]
+        v = origin_of(v)
         is_one = v.op.code == "read" and v.op.data.is_stable
         return v.op.data if is_one and v.op.data in self.program.parameters else None
 
@@ -496,5 +496,5 @@ class ForwardWriter(SourceWriter):
 
 def _may_overlap(base: Value, value: Value) -> bool:
     """Whether a vector that is stored may share memory with the array that it is stored into."""
-    memory = value.memory if value.kind.ndim == 1 else None
-    return memory is not None and memory.root() is base.memory.root()  # type: ignore[union-attr]
+    own, given = base.memory, value.memory if value.kind.ndim == 1 else None
+    return own is not None and given is not None and own.root() is given.root()
