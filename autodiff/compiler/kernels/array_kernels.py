@@ -74,6 +74,7 @@ def with_kernels(
     origin = {s.out: s for s in steps if s.out >= 0}
     levels, is_mine = _levels(program)
     failed: set[float] = set()
+    made: dict[tuple, list[Step]] = {}  # the kernels of the levels that have not changed
     while True:
         size: dict[float, int] = {}
         for level, mine in zip(levels, is_mine, strict=True):
@@ -84,10 +85,11 @@ def with_kernels(
             return None
         groups = [n if m and n in chosen else None for n, m in zip(levels, is_mine, strict=True)]
         try:
-            new = _with_groups(program, origin, levels, groups, forced, strides or {})
+            new = _with_groups(program, origin, levels, groups, forced, strides or {}, made)
         except _GroupError as error:
-            if error.is_too_large and size[error.level] >= 2 * fewest:
-                _halve(program, levels, groups, error.level)
+            parts = min(error.parts, size[error.level] // fewest)
+            if parts > 1:
+                _split(program, levels, groups, error.level, parts)
             else:
                 failed.add(error.level)
         else:
@@ -97,27 +99,38 @@ def with_kernels(
 class _TooLargeError(NotLowerableError):
     """A kernel would have so many loop nests that compiling it takes too long."""
 
+    def __init__(self, nests: int) -> None:
+        self.parts = -(-nests * 5 // (4 * _MOST_NESTS))  # not all have the same number of nests
+        super().__init__(nests)
+
 
 class _GroupError(Exception):
-    """The steps of a level cannot become a kernel."""
+    """The steps of a level cannot become one kernel; several, perhaps, if they are too many."""
 
-    def __init__(self, level: float, is_too_large: bool) -> None:
+    def __init__(self, level: float, parts: int) -> None:
         self.level = level
-        self.is_too_large = is_too_large
+        self.parts = parts
         super().__init__(level)
 
 
-def _halve(program: Program, levels: list[float], groups: list[float | None], level: float) -> None:
-    """Move the second half of the steps of a level, and views of them, to a new level after it."""
+def _split(
+    program: Program, levels: list[float], groups: list[float | None], level: float, parts: int
+) -> None:
+    """Split the steps of a level, and views of them, into levels that follow each other."""
     steps = program.steps
     mine = [at for at, group in enumerate(groups) if group == level]
-    between = level + 2.0 ** (-2 - len({n for n in levels if int(n) == int(level)}))
-    later = set(mine[len(mine) // 2 :])
-    moved: set[int] = set()
+    gap = 2.0 ** (-2 - len({n for n in levels if int(n) == int(level)}))
+    part_of = {at: k * parts // len(mine) for k, at in enumerate(mine)}
+    moved: dict[int, float] = {}
     for at, step in enumerate(steps):
-        if at in later or (is_view(step, program.metas) and step.args[0].i in moved):
-            levels[at] = max(levels[at], between)
-            moved.add(step.out)
+        if at in part_of:
+            to = level + gap * part_of[at] / parts
+        elif is_view(step, program.metas) and step.args[0].i in moved:
+            to = moved[step.args[0].i]
+        else:
+            continue
+        levels[at] = max(levels[at], to)
+        moved[step.out] = to
 
 
 def _with_groups(
@@ -127,8 +140,12 @@ def _with_groups(
     groups: list[float | None],
     forced: bool,
     strides: dict[int, tuple],
+    made: dict[tuple, list[Step]],
 ) -> list[Step]:
-    """Return the steps in order of level, with a kernel in place of each group."""
+    """Return the steps in order of level, with a kernel in place of each group.
+
+    `made` holds the kernels that are known already, by their steps and results.
+    """
     steps, metas = program.steps, program.metas
     live_out = _read_elsewhere(program, groups)
     order = sorted(range(len(steps)), key=levels.__getitem__)
@@ -142,11 +159,14 @@ def _with_groups(
         elif level not in done:
             done.add(level)
             group = [steps[k] for k in order if groups[k] == level]
+            outs = [s.out for s in group if s.out >= 0 and s.out in live_out]
+            key = (*map(id, group), *outs)
             try:
-                new.extend(_as_kernel(group, metas, origin, live_out, forced, strides))
+                if key not in made:
+                    made[key] = _as_kernel(group, metas, origin, outs, forced, strides)
             except NotLowerableError as error:
-                is_too_large = isinstance(error, _TooLargeError)
-                raise _GroupError(level, is_too_large) from error
+                raise _GroupError(level, getattr(error, "parts", 1)) from error
+            new.extend(made[key])
     return new
 
 
@@ -209,7 +229,7 @@ def _as_kernel(
     group: list[Step],
     metas: list[Meta],
     origin: dict[int, Step],
-    live_out: set[int],
+    outs: list[int],
     forced: bool,
     strides: dict[int, tuple],
 ) -> list[Step]:
@@ -218,7 +238,6 @@ def _as_kernel(
     for step in group:
         reader.read(step)
     made = {s.out for s in group}
-    outs = [s.out for s in group if s.out >= 0 and s.out in live_out]
     for x in reader.given:
         if type(x) is Ref and x.i in made:
             raise NotLowerableError
@@ -262,7 +281,7 @@ class Kernel:
         self.nests = writer.nests
         self.largest = max([op.size for op in reader.ops], default=0)
         if writer.nests > _MOST_NESTS:
-            raise _TooLargeError
+            raise _TooLargeError(writer.nests)
         arrays: list[int] = []
         numbers: list[str] = []
         results: list[str] = []

@@ -23,6 +23,8 @@ SHORT = 0.3
 SURE, SHARE = 0.05, 0.5
 """Otherwise, a program must have run for such a share of the compile time: the smaller one if its
 machine code is sure to be faster."""
+PER_STEP = 4e-4
+"""The seconds per step of lowering and compiling a long program, before it is lowered."""
 OVERHEAD = 2e-6
 """Tracing a step takes at least so many seconds."""
 _FIRST_LOOK = 0.03
@@ -118,6 +120,7 @@ def watch(
     calls = 0
     candidate: Candidate | None = None
     is_final = False  # whether there is no other candidate
+    at_least = SURE * PER_STEP * steps if PER_STEP * steps > SHORT else 0.0
     variant.is_watched = True
 
     def look(seconds: float, args: tuple) -> int:
@@ -126,17 +129,17 @@ def watch(
         calls += period
         spent = calls * seconds
         try:
-            if at_once is not None and candidate is None:
+            if at_once is not None and candidate is None and spent >= at_least:
                 candidate = at_once()
                 if candidate is None:
                     at_once = None
-            if at_once is None and not is_final and spent >= _FIRST_LOOK:
+            if at_once is None and not is_final and spent >= max(_FIRST_LOOK, at_least):
                 candidate, is_final = when_paid(), True
             if candidate is None and is_final:
                 variant.is_watched = False
                 contest(variant, run)
                 return period
-            needed = _FIRST_LOOK
+            needed = max(_FIRST_LOOK, at_least)
             if candidate is not None:
                 needed = (SURE if candidate.is_faster else SHARE) * candidate.seconds
                 if spent >= needed or (candidate.is_faster and candidate.seconds <= SHORT):

@@ -460,3 +460,24 @@ def test_equal_kernels_are_compiled_once(monkeypatch):
     compare(turned, compiled, [(A,), (0.5 * A,), (A.T,)])
     assert 0 < len(made) < 5
     assert len(set(made)) == len(made)
+
+
+def test_a_section_that_is_too_long_is_split_and_its_steps_are_read_few_times(monkeypatch):
+    pytest.importorskip("llvmlite")
+    from autodiff.compiler.kernels import array_kernels, step_lowering
+
+    monkeypatch.setattr(array_kernels, "_MOST_NESTS", 12)
+    read: dict[int, int] = {}
+    original = step_lowering.Lowerer.read
+
+    def counted(reader, step):
+        read[id(step)] = read.get(id(step), 0) + 1
+        return original(reader, step)
+
+    monkeypatch.setattr(step_lowering.Lowerer, "read", counted)
+    compiled = compile(lambda *a: gradient(runge_kutta, *a), backend="native")
+    for args in POINTS[:2]:
+        for expected, found in zip(gradient(runge_kutta, *args), compiled(*args), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-10)
+    assert compiled.source.count("def kernel") > 3
+    assert max(read.values()) <= 4

@@ -75,6 +75,16 @@ def test_what_takes_long_to_make_has_to_have_been_paid(clock, seconds):
     assert 10.0 * promotion.SURE <= clock.now <= 10.0 * promotion.SURE + 4100 * seconds
 
 
+def test_a_long_program_is_not_even_lowered_before_that_can_pay(clock):
+    looks = []
+    variant = Stub(clock.taking(1e-3, "python"))
+    watch(variant, 20_000, lambda: looks.append(clock.now), lambda: looks.append(clock.now))
+    for _ in range(2000):
+        variant.run()
+    assert len(looks) == 2
+    assert min(looks) >= promotion.SURE * promotion.PER_STEP * 20_000
+
+
 def test_what_may_be_slower_has_to_have_run_for_longer(clock):
     def paid(is_faster):
         variant, clock.now = Stub(clock.taking(1e-3, "python")), 0.0
