@@ -30,7 +30,7 @@ class Sample:
         self.rowvar = bool(rowvar)
         self.ddof = ddof if ddof is not None else int(not bias)
         self.f = 1.0 if fweights is None else fweights
-        self.a = aweights
+        self.a = np.real(aweights) if np.iscomplexobj(aweights) else aweights  # as NumPy does
         x = self.stacked(m, y)
         n = np.shape(x)[1]
         w = np.ones(n) * self.f
@@ -127,7 +127,7 @@ def cov_rule(
         sample = Sample(m, y, rowvar, bias, ddof, fweights, aweights)
         c_dot = sample.push(stacked_tangents(sample, dots, (m, y)))
         if not isinstance(dots[2], AbstractZero):
-            c_dot = c_dot + sample.push_weights(square(c), dots[2])
+            c_dot = c_dot + sample.push_weights(square(c), np.real(dots[2]))
         return fit(np.reshape(c_dot, np.shape(c)), c)
 
     def cov_pullback(c_bar):

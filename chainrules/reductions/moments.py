@@ -4,6 +4,9 @@ With d = x - m, y = Σ |d|² / (n - ddof) has ẏ = 2 Re Σ conj(d) ẋ / (n - d
 drops out, as Σ d = 0; one that is given (``mean=``) has m̄ = -Σ x̄. A standard deviation is the
 root, x̄ = d ȳ / ((n - ddof) y); where all values are equal it has a kink like that of |x|, and the
 gradient is 0.
+
+NumPy also takes a complex mean of real numbers: `var` and `std` then square d, and `nanvar` and
+`nanstd` drop the imaginary part of m.
 """
 
 from __future__ import annotations
@@ -51,6 +54,11 @@ def freedom(n: Any, ddof: Any, correction: Any, like: Any) -> Any:
     return np.maximum(n - ddof, 0).astype(precision(like))
 
 
+def squares(a: Any, mean: Any) -> bool:
+    """Whether the deviations are squared though they are complex, because `a` is real."""
+    return is_given(mean) and np.iscomplexobj(mean) and not np.iscomplexobj(a)
+
+
 def moment_rules(f: Callable, is_root: bool, elements: Callable) -> Rules:
     """Return the rules of a variance or standard deviation.
 
@@ -84,7 +92,11 @@ def moment_rules(f: Callable, is_root: bool, elements: Callable) -> Rules:
             if not is_given(mean):
                 m = mean_of(a, axis, kept_in)
                 return chosen(scaled(a - m, scale), kept_in), NoTangent()
-            a_bar = chosen(scaled(a - mean, scale), kept_in)
+            d = a - mean
+            if squares(a, mean):
+                d, scale = conj(d), factor(conj(y), y_bar, n, shape, axis)
+                d = np.real(d) if elements is present else d
+            a_bar = chosen(scaled(d, scale), kept_in)
             return a_bar, thunk(lambda: unbroadcast(-a_bar, np.shape(mean)))
 
         return y, moment_pullback
@@ -99,7 +111,13 @@ def moment_rules(f: Callable, is_root: bool, elements: Callable) -> Rules:
         n = freedom(count(shape, axis, kept_in), ddof, correction, y)
         m = mean if is_given(mean) else mean_of(a, axis, kept_in)
         a_dot = dots[0] - dots[1] if is_given(mean) else dots[0]
-        moved = np.real(conj(a - m) * a_dot) * factor(y, np.ones_like(y), n, shape, axis)
+        if not squares(a, mean):
+            d_dot = np.real(conj(a - m) * a_dot)
+        elif elements is present:
+            d_dot = np.real(a - m) * np.real(a_dot)
+        else:
+            d_dot = (a - m) * a_dot
+        moved = d_dot * factor(y, np.ones_like(y), n, shape, axis)
         return y, fit(np.sum(chosen(moved, kept_in), axis=axis, **options_of(keepdims=keepdims)), y)
 
     return moment_rrule, moment_frule

@@ -43,6 +43,7 @@ COVARIANCES = [
     case(np.cov, X, Y, True, False, 2, REPEATS, A),
     case(np.cov, Z, None, True, False, 1, REPEATS, A),
     case(np.cov, Z, None, True, False, 0, REPEATS, A),
+    case(np.cov, X, aweights=A + 0.5j),
     case(np.cov, [[1.0, 2.0, 4.0], [3.0, 1.0, 1.0]]),
     case(np.cov, [1.0, 2.0, 4.0], U[:3]),
     case(np.cov, U[:3], [1.0, 2.0, 4.0], aweights=[1.0, 2.0, 1.0]),
@@ -64,6 +65,7 @@ CORRELATIONS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:Casting complex")  # a complex mean, complex weights
 @pytest.mark.parametrize("f, args, kwargs", COVARIANCES + CORRELATIONS)
 def test_rule(f, args, kwargs):
     second = not any(type(a) in (list, tuple) for a in args)

@@ -45,6 +45,8 @@ MOMENTS = [
         case(f, X, axis=2, mean=np.mean(X, axis=2, keepdims=True)),
         case(f, X, mean=np.float64(0.25)),
         case(f, X, axis=1, ddof=1, mean=np.full((2, 1, 4), 0.25)),
+        case(f, X, axis=1, ddof=1, mean=np.full((2, 1, 4), 0.25 + 0.5j)),
+        case(f, Z, mean=np.array(0.25 + 0.5j)),
     )
 ] + [
     case(f, GAPS, **kwargs)
@@ -53,6 +55,7 @@ MOMENTS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:Casting complex")  # a complex mean, complex weights
 @pytest.mark.parametrize("f, args, kwargs", MOMENTS)
 def test_rule(f, args, kwargs):
     check_rule(f, *args, fkwargs=kwargs, second_order=True, gradient=autodiff.gradient)
