@@ -19,8 +19,8 @@ from autodiff.structured.form.function_ir import (
 )
 from autodiff.structured.form.kinds import (
     DICT,
+    INT,
     UNKNOWN,
-    Kind,
     ListInMemoryError,
     UnsupportedError,
 )
@@ -30,8 +30,6 @@ from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.queues import QueueReader
 from autodiff.structured.reading.rewriting import as_list_comprehension
 from autodiff.structured.reading.scopes import ArgumentRows
-
-_BOOL = Kind(frozenset([bool]))
 
 
 class SequenceReader(QueueReader):
@@ -230,7 +228,7 @@ class SequenceReader(QueueReader):
         if x.kind.parts:
             return self.const(len(x.kind.parts))
         if x.kind.is_array and x.kind.ndim:
-            return self.emit(Op("form", [x], data="len"), Kind(frozenset([int])))
+            return self.emit(Op("form", [x], data="len"), INT)
         return NotImplemented
 
     def _copied(self, f: type, xs: Any) -> Any:

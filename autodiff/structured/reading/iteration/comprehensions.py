@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.function_ir import Items, Named, Value, known
-from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of, samples
+from autodiff.structured.form.kinds import INT, UnsupportedError, kind_of, samples
 from autodiff.structured.form.known_functions import order_of, sorted_keys
-from autodiff.structured.reading.containers.lists import is_key, memory_of
+from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.sequences import is_sequence
 from autodiff.structured.reading.containers.tables import may_be_key
 from autodiff.structured.reading.iteration.iteration_space import IterationSpace
@@ -36,7 +36,6 @@ from autodiff.structured.reading.rewriting import (
 from autodiff.structured.reading.scopes import LocalIterator
 
 _REAL = frozenset([float, np.float64, np.float32])
-_INT = Kind(frozenset([int]))
 _INTEGERS = frozenset([int, bool, np.int64, np.bool_])
 
 
@@ -309,7 +308,7 @@ class ComprehensionReader(LoopReader):
         if isinstance(xs, tuple):
             xs = self.list_in_memory(Items(xs))
         if type(xs) is Value and xs.kind.is_set:
-            xs = self.list_of(list, memory_of(xs).keys, xs)  # sorting forgets the order
+            xs = self.list_of(list, xs.root.keys, xs)  # sorting forgets the order
         elif type(xs) is Value and xs.kind.is_mapping:
             xs = self.list_of_keys(xs)
         if type(xs) is not Value or not (xs.kind.is_list or xs.kind.is_array):
@@ -324,7 +323,7 @@ class ComprehensionReader(LoopReader):
         keys = self.inline(sort_keys, [self.read(xs), key], {}) if has_key else self.read(xs)
         if type(keys) is Value and keys.kind.is_list and self._has_other_keys(keys):
             how = map(self.const, (bool(is_reversed), self._compared_parts(keys)))
-            order = self.list_of(order_of, _INT, keys, *how)
+            order = self.list_of(order_of, INT, keys, *how)
             return self.inline(items_at, [self.read(xs), order], {})
         self._check_keys(keys)
         f = reverse_sort_by_keys if is_reversed else sort_by_keys
@@ -334,7 +333,7 @@ class ComprehensionReader(LoopReader):
         """Whether sort keys are texts or tuples, which Python itself compares."""
         kind = self._items_of(keys)
         if kind.is_fixed:
-            inner = memory_of(keys).of_items.root().items  # type: ignore[union-attr] # it has one
+            inner = keys.root.of_items.root().items  # type: ignore[union-attr] # it has items
             return inner is not None and (inner.is_scalar or inner.is_text)
         is_tuple = kind.is_object and kind.owner() is tuple  # type: ignore[misc] # it has one
         return is_tuple or (may_be_key(kind) and not kind.is_scalar)
@@ -343,7 +342,7 @@ class ComprehensionReader(LoopReader):
         """Return how many parts of tuples can be compared; None for other sort keys."""
         if not self._items_of(keys).is_object:
             return None
-        fields = memory_of(keys).of_items.root().fields.values()  # type: ignore[union-attr]
+        fields = keys.root.of_items.root().fields.values()  # type: ignore[union-attr] # likewise
         kinds = [field.root().items for field in fields]
         are_plain = [kind is not None and (kind.is_scalar or kind.is_text) for kind in kinds]
         return [*are_plain, False].index(False)

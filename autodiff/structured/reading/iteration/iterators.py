@@ -163,7 +163,7 @@ class IteratorReader(LocalIteratorReader):
         )
         over.lists.append((name, n))
         if xs.kind.is_queue:  # it must not change at all
-            over.read_only.append(xs.memory)  # type: ignore[arg-type] # it has one
+            over.read_only.append(xs.root)
         return over
 
     def _over_items(self, items: list) -> IterationSpace:
@@ -352,7 +352,7 @@ class IteratorReader(LocalIteratorReader):
             else self.inline(accumulate_items, [xs, f], {})
         )
         over = self._over_value(made)
-        over.read_only.append(xs.memory)  # type: ignore[arg-type] # it has one
+        over.read_only.append(xs.root)
         return over
 
     def _over_columns(self, node: ast.Call) -> IterationSpace:
@@ -360,7 +360,7 @@ class IteratorReader(LocalIteratorReader):
         rows = self.rows_of(node)
         over = self._over_value(self.columns(node, rows))
         if type(rows) is Value:
-            memory: Any = rows.memory.root()  # type: ignore[union-attr] # a list or array has one
+            memory: Any = rows.root
             over.read_only += [memory, *memory.within()]
         return over
 
