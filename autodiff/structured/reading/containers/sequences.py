@@ -28,7 +28,6 @@ from autodiff.structured.form.known_functions import iteration_count
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.queues import QueueReader
-from autodiff.structured.reading.rewriting import as_list_comprehension
 from autodiff.structured.reading.scopes import ArgumentRows
 
 
@@ -59,7 +58,7 @@ class SequenceReader(QueueReader):
             if not isinstance(part, ast.Starred):
                 parts.append(self.expression(part))
                 continue
-            x = self.expression(as_list_comprehension(part.value))
+            x = self.expression(self.as_list_display(part.value))
             if _has_unknown_length(x):
                 made = self.new_list([]) if made is None else made
                 made = self.extended(self.extended(made, Items(parts)), x)
@@ -113,7 +112,7 @@ class SequenceReader(QueueReader):
             if not isinstance(node, ast.Starred):
                 parts.append(self.expression(node))
                 continue
-            x = self.expression(as_list_comprehension(node.value))
+            x = self.expression(self.as_list_display(node.value))
             if has_one_star and total is not None and others <= total and _has_unknown_length(x):
                 parts += self._unpacked(x, total - others)
             else:
@@ -132,10 +131,7 @@ class SequenceReader(QueueReader):
 
     def of_known_text(self, text: Value, f: Callable, node: ast.Call) -> Any:
         """Read a method call on a constant string; evaluate it if all arguments are constants."""
-        args, named = (
-            self._displayed(list(map(as_list_comprehension, node.args))),
-            self._named(node),
-        )
+        args, named = self._displayed(list(map(self.as_list_display, node.args))), self._named(node)
         given = list(map(_constant_of, args))
         options = {name: _constant_of(x) for name, x in named.items()}
         if any(x is UNKNOWN for x in (*given, *options.values())):

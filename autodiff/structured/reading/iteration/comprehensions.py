@@ -27,7 +27,6 @@ from autodiff.structured.reading.libraries.python_decompositions import (
     sort_keys,
 )
 from autodiff.structured.reading.rewriting import (
-    as_list_comprehension,
     comprehension_loop,
     renaming_for,
     search_loop,
@@ -121,16 +120,17 @@ class ComprehensionReader(LoopReader):
         )
 
     def as_list_display(self, node: ast.expr) -> ast.expr:
-        """Rewrite an iterator to a comprehension with all its items; return others unchanged."""
+        """Rewrite an iterator to a list comprehension of its items; return others unchanged."""
         if self.is_filter(node):
             item = self.hidden("item")
             xs, test = self.kept_by(node, item)  # type: ignore[arg-type] # it is a call
             kept = ast.comprehension(ast.Name(item, ast.Store()), xs, [test], 0)
             found = ast.ListComp(ast.Name(item, ast.Load()), [kept])
             return ast.fix_missing_locations(ast.copy_location(found, node))
-        is_call = isinstance(node, ast.Call)
-        if not is_call or not self._gives_items(node):  # type: ignore[arg-type] # it is one
-            return as_list_comprehension(node)
+        if isinstance(node, ast.GeneratorExp):
+            return ast.copy_location(ast.ListComp(node.elt, node.generators), node)
+        if not isinstance(node, ast.Call) or not self._gives_items(node):
+            return node
         item = self.hidden("item")
         over = ast.comprehension(ast.Name(item, ast.Store()), node, [], 0)
         made = ast.ListComp(ast.Name(item, ast.Load()), [over])
