@@ -198,10 +198,11 @@ class StatementReader(WriteReader):
         elif isinstance(target, (ast.Tuple, ast.List)):
             targets = [t.value if isinstance(t, ast.Starred) else t for t in target.elts]
             starred = [k for k, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
+            over = self._items_to_unpack(value)
             parts = (
-                self._unpacked_around(value, starred[0], len(targets) - starred[0] - 1)
+                self._unpacked_around(over, starred[0], len(targets) - starred[0] - 1)
                 if starred
-                else self._unpacked(value, len(targets))
+                else self._unpacked(over, len(targets))
             )
             for t, v in zip(targets, parts, strict=True):
                 self.assign(t, self._growable(v, [t]))
@@ -234,17 +235,8 @@ class StatementReader(WriteReader):
             return None
         return form.get(known(self.value(target.slice)))
 
-    def _parts_or_space(self, value: Any) -> list | IterationSpace:
-        """Return what is unpacked: its parts, or the iteration space if their number is unknown."""
-        has_parts = isinstance(value, tuple) or (type(value) is Value and value.kind.parts)
-        if has_parts or is_object(value):
-            return self._parts_of(value)
-        over = self._over_value(value)
-        return over if over.known is None else list(self._known_items(over))
-
-    def _unpacked(self, value: Any, n: int) -> list:
-        """Unpack a tuple, list, array or other iterable into `n` parts."""
-        over = self._parts_or_space(value)
+    def _unpacked(self, over: list | IterationSpace, n: int) -> list:
+        """Unpack what `_items_to_unpack` returns into `n` parts."""
         if isinstance(over, list):
             if len(over) != n:
                 raise UnsupportedError("unpacking that fails")
@@ -252,9 +244,8 @@ class StatementReader(WriteReader):
         self.exit_unless(self.emit_call(operator.eq, [over.length(), self.const(n)]))
         return [over.item(self.const(i)) for i in range(n)]
 
-    def _unpacked_around(self, value: Any, n: int, m: int) -> list:
+    def _unpacked_around(self, over: list | IterationSpace, n: int, m: int) -> list:
         """Unpack into the first `n` parts, a list of those in between, and the last `m`."""
-        over = self._parts_or_space(value)
         if isinstance(over, list):
             if len(over) < n + m:
                 raise UnsupportedError("unpacking that fails")

@@ -121,6 +121,14 @@ class IteratorReader(LocalIteratorReader):
 
         return IterationSpace(over.length, item, known=over.known, computes=True, of=[over])
 
+    def _items_to_unpack(self, value: Any) -> list | IterationSpace:
+        """Return the items of a value, as an iteration space if their number is unknown."""
+        has_parts = isinstance(value, tuple) or (type(value) is Value and value.kind.parts)
+        if has_parts or is_object(value):
+            return self._parts_of(value)
+        over = self._over_value(value)
+        return over if over.known is None else list(self._known_items(over))
+
     def _over_value(self, value: Any) -> IterationSpace:
         """Return the iteration space of a value."""
         if is_object(value):

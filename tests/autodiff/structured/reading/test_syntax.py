@@ -198,7 +198,7 @@ def unpacked_iterators(x: Any) -> Any:
         (p, q), *rest = zip(x, reversed(x), strict=False)
         total += x[i] * last + len(first) * a * between[1] + b * int(c) * int(d) + value * key
         total += p * q * len(rest) * product(*(v * v for v in x[:2]))
-        total += sum([*found.values(), *map(abs, x)]) * x[i]
+        total += sum([*found.values(), *map(abs, x)]) * x[i] * len([*found, *range(i), i])
     return total
 
 
