@@ -26,7 +26,6 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.reading.builder import places_of
 from autodiff.structured.reading.containers.classes import is_object
-from autodiff.structured.reading.containers.sequences import is_sequence
 from autodiff.structured.reading.iteration.comprehensions import ComprehensionReader
 
 _IN_PLACE: dict[Any, str] = {operator.add: "add", operator.sub: "sub"}
@@ -134,12 +133,14 @@ class WriteReader(ComprehensionReader):
         return value
 
     def _extend(self, f: Callable, xs: Any, node: ast.expr) -> None:
-        """Read ``xs += [a, b]`` for a list that may grow."""
-        items = self.expression(node)
-        is_list = type(xs) is Value and xs.kind.is_list
-        if f is not operator.add or not is_sequence(items) or not is_list:
+        """Read ``xs += items`` for a list that may grow."""
+        if f is not operator.add or type(xs) is not Value or not xs.kind.is_list:
             raise ListInMemoryError("this change of a list, tuple or dict", places_of(xs))
-        self.extended(xs, items)
+        items = self.expression(self.as_list_display(node))
+        is_other = type(items) is Value and not (items.kind.is_list or items.kind.is_mapping)
+        if is_other or is_object(items):  # it defines the sum: that with an array is an array
+            raise UnsupportedError("this change of a list")
+        self._extend_list(xs, items)
 
     def _change_attribute(self, f: Callable, owner: Value, node: ast.AugAssign) -> None:
         """Read an augmented assignment to an attribute of an object in memory."""

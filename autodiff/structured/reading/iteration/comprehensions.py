@@ -287,10 +287,11 @@ class ComprehensionReader(LoopReader):
 
     def set_of(self, xs: Any) -> Value:
         """Read ``set(xs)``."""
-        if type(xs) is not Value:
-            return self.new_set(self._parts_of(xs))
+        is_mapping = type(xs) is Value and xs.kind.is_mapping
+        over = self._items_to_unpack(self.list_of_keys(xs) if is_mapping else xs)
+        if isinstance(over, list):
+            return self.new_set(over)
         name, item = self.hold(self.new_set([])), self.hidden("item")
-        over = self._over_value(self.list_of_keys(xs) if xs.kind.is_mapping else xs)
         self._for_each(item, written("xs.add(item)", xs=name, item=item), over)
         return self.read(name)
 
