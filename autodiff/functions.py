@@ -278,12 +278,13 @@ _numpy("cumsum", kind=REDUCTION, is_new=True, is_own=True)
 _numpy("cumprod", is_new=True, is_own=True)
 _numpy("prod argmax argmin trace", is_new=True)
 _numpy(
-    "amax amin ptp nansum nanmean nanmax nanmin nanstd nanvar median count_nonzero gradient unwrap"
+    "amax amin ptp nansum nanmean nanmax nanmin nanstd nanvar median count_nonzero gradient unwrap",
+    is_new=True,
 )
-_numpy("average", raises_by_value=True)
-_numpy("percentile quantile", data=2, raises_by_value=True)
-_numpy("cov corrcoef", data=_ALL)
-_numpy("trapezoid", data=3)
+_numpy("average", is_new=True, raises_by_value=True)
+_numpy("percentile quantile", data=2, is_new=True, raises_by_value=True)
+_numpy("cov corrcoef", data=_ALL, is_new=True)
+_numpy("trapezoid", data=3, is_new=True)
 
 # -- products and matrices ------------------------------------------------------------------------
 
@@ -294,15 +295,17 @@ _numpy("einsum", data=_ALL, is_new=True)
 _numpy("tensordot", data=2, is_new=True, is_own=True)
 _numpy("cross", data=2, is_new=True, is_own=True)
 _numpy("outer kron", data=_ALL, is_new=True, is_own=True, is_container=True)
-_numpy("convolve correlate polyval", data=_ALL)
+_numpy("convolve correlate polyval", data=_ALL, is_new=True)
 _linalg("solve", data=_ALL, is_new=True)
 _linalg("inv cholesky", is_new=True)
 _linalg("det", is_new=True, never_raises=True)
-_linalg("slogdet norm trace matrix_norm vector_norm multi_dot", never_raises=True)
+_linalg("slogdet norm trace matrix_norm vector_norm multi_dot", is_new=True, never_raises=True)
 _linalg("matmul outer", data=_ALL, never_raises=True)
 _linalg("cross vecdot", data=2, never_raises=True)
 _linalg("tensorsolve", data=2)
-_linalg("qr svd eigh eigvalsh pinv matrix_power svdvals tensorinv")
+_linalg("qr svd eigh eigvalsh pinv svdvals tensorinv", is_new=True)
+_linalg("eig lstsq", has_fixed_form=False, is_new=True)
+_linalg("matrix_power")
 
 # -- Fourier transforms ---------------------------------------------------------------------------
 
@@ -362,11 +365,13 @@ _numpy("diff", is_new=True, parameters=("a", "n", "axis"))
 _numpy("pad", has_fixed_form=False, is_new=True, parameters=("a", "widths", "mode"))
 _numpy("sort argsort", is_new=True)
 _numpy("take", data=2, is_new=True, raises_by_value=True)
-_numpy("take_along_axis append", data=2)
+_numpy("take_along_axis append", data=2, is_new=True)
+_numpy("insert delete ediff1d bincount", has_fixed_form=False, is_new=True)
 _numpy("choose", data=_ALL, raises_by_value=True)
-_numpy("select searchsorted interp isclose", data=_ALL)
-_numpy("column_stack diagflat", is_container=True)
-_numpy("round around nan_to_num sinc i0 fix")
+_numpy("select searchsorted interp isclose", data=_ALL, is_new=True)
+_numpy("column_stack diagflat", is_new=True, is_container=True)
+_numpy("sinc", is_new=True)
+_numpy("round around nan_to_num i0 fix")
 _numpy("put_along_axis", data=3, is_pure=False)
 _numpy("logspace full_like vander", is_new=True, is_own=True, is_container=True)
 _numpy("geomspace", is_container=True, raises_by_value=True)
@@ -379,7 +384,7 @@ _numpy(
     "zeros",
     has_fixed_form=False, is_new=True, is_own=True, is_container=True,
 )  # fmt: skip
-_numpy("block indices tri", has_fixed_form=False, is_container=True)
+_numpy("block indices tri", has_fixed_form=False, is_new=True, is_container=True)
 note([np.ndarray.astype])
 
 # -- what is known while recording ----------------------------------------------------------------

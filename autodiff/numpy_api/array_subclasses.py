@@ -322,14 +322,10 @@ def ufunc_of_arrays(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, A
 
 def call_function(f: Any, kinds: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call a function of NumPy on instances of subclasses."""
-    given: list[Any] = []
-    for value in (*args, *kwargs.values()):
-        given += value if type(value) in (list, tuple) else [value]
-    args, kwargs = (
-        _instances_in(args),
-        dict(zip(kwargs, _instances_in(kwargs.values()), strict=True)),
-    )
-    kinds = {x.__class__ for x in map(_as_instance, given) if type(x) is ArrayInstance}
+    args = _instances_in(args)
+    kwargs = dict(zip(kwargs, _instances_in(kwargs.values()), strict=True))
+    given = _given(args, kwargs)
+    kinds = {x.__class__ for x in given if type(x) is ArrayInstance}
     asked = False
     for x, own in by_class("__array_function__", given):
         asked = True
@@ -354,12 +350,15 @@ def _instances_in(values: Any) -> tuple:
     )
 
 
+def _given(args: tuple, kwargs: dict[str, Any]) -> list[Any]:
+    """Return the arguments of a call, and those that are in a list or tuple."""
+    values = (*args, *kwargs.values())
+    return [x for v in values for x in (v if type(v) in (list, tuple) else [v])]
+
+
 def function_of_arrays(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call a function of NumPy as ``np.ndarray.__array_function__`` does: its body runs."""
-    given: list[Any] = []
-    for value in (*args, *kwargs.values()):
-        given += value if type(value) in (list, tuple) else [value]
-    if all(type(x) is not ArrayInstance for x in given):
+    if all(type(x) is not ArrayInstance for x in _given(args, kwargs)):
         return calls.call(f, args, kwargs)
     if f in _STRUCTURAL:
         made = calls.call(f, tuple(map(data_of, args)), kwargs)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from autodiff.structured.calls import Programs
-from autodiff.structured.form.function_ir import For, If, While
+from autodiff.structured.form.function_ir import For, While, bodies_of
 from autodiff.structured.runtime import Structured
 from autodiff.structured.settings import has_llvm
 
@@ -71,15 +71,11 @@ def _loops(
     """Yield all loops, each with whether it runs as machine code."""
     native = program.native
     for node in nodes:
-        if isinstance(node, If):
-            yield from _loops(node.then, program, is_inside)
-            yield from _loops(node.otherwise, program, is_inside)
-        elif isinstance(node, (For, While)):
-            is_native = is_inside or (native is not None and node in native.loops)
+        is_native = is_inside or (native is not None and node in native.loops)
+        if isinstance(node, (For, While)):
             yield node, is_native
-            if isinstance(node, While):
-                yield from _loops(node.before, program, is_native)
-            yield from _loops(node.body, program, is_native)
+        for inner in bodies_of(node):
+            yield from _loops(inner, program, is_native)
 
 
 def _state_of(program: Structured, node: For | While, is_native: bool) -> tuple[str, str]:

@@ -215,7 +215,7 @@ class Structured(Respecializing):
         self.first_changed = self.n_outputs + len(self.written)
         self.is_active_output = [is_active(v) for v in emitter.outputs]
         changed: list[Any] = [*emitter.written_parameters, *emitter.changed_lists]
-        self.is_active_output += [s.memory.root().is_active for s in changed]
+        self.is_active_output += [s.root.is_active for s in changed]
         self.list_classes = {
             k: classes_of(v.kind, v.memory)
             for k, v in enumerate([*emitter.outputs, *changed])

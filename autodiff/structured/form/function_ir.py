@@ -9,7 +9,7 @@ reads slots by ``read`` operations, and binds them at its end (`writes`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from autodiff.structured.form.kinds import (
@@ -100,8 +100,8 @@ class Memory:
             b.takes(a.items, a.of_items)
         if a.keys is not None:
             b.keys = a.keys if b.keys is None else join(a.keys, b.keys)
-        for key, field in a.fields.items():
-            b.fields.setdefault(key, Memory()).share(field)
+        for key, own in a.fields.items():
+            b.fields.setdefault(key, Memory()).share(own)
 
     def contents(self) -> Any:
         """Return the kinds of its items, of its fields by key, and of its keys."""
@@ -139,19 +139,30 @@ def changes_list(memory: Memory | None) -> bool:
     return any(part.root().is_changed for part in lists_of(memory))
 
 
-class Slot:
+class _HasMemory:
+    """A variable or a value: it belongs to an alias class if it is mutable."""
+
+    __slots__ = ()
+    memory: Memory | None
+
+    @property
+    def root(self) -> Memory:
+        """The representative of its alias class."""
+        assert self.memory is not None
+        return self.memory.root()
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class Slot(_HasMemory):
     """A variable: its name in the generated code, and the values bound to it."""
 
-    __slots__ = ("is_active", "is_stable", "kind", "memory", "name", "reads", "writes")
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.kind: Kind | None = None  # of every value bound to it
-        self.memory: Memory | None = None
-        self.is_active = False
-        self.is_stable = False  # bound once, before any loop or branch: available everywhere
-        self.writes = 0
-        self.reads = 0
+    name: str
+    kind: Kind | None = None  # of every value bound to it
+    memory: Memory | None = None
+    is_active: bool = False
+    is_stable: bool = False  # bound once, before any loop or branch: available everywhere
+    writes: int = 0
+    reads: int = 0
 
     def holds(self, kind: Kind) -> None:
         """Record that it also holds a value of this kind."""
@@ -167,7 +178,7 @@ class Slot:
         return self.name
 
 
-class Value:
+class Value(_HasMemory):
     """The result of an operation."""
 
     __slots__ = ("block", "is_active", "kind", "memory", "name", "op", "uses")
@@ -177,7 +188,7 @@ class Value:
         self.kind = kind
         self.op = op
         self.block: Block | None = None  # None for a constant, which is available everywhere
-        self.memory: Memory | None = Memory() if kind.has_memory else None
+        self.memory = Memory() if kind.has_memory else None
         self.is_active = False
         self.uses = 0
 
@@ -186,13 +197,14 @@ class Value:
         """Whether it may be complex, or hold complex numbers."""
         if not self.kind.has_items:
             return self.kind.is_complex
-        items, fields, _ = self.memory.root().contents()  # type: ignore[union-attr] # lists have it
+        items, fields, _ = self.root.contents()
         return any(kind is not None and kind.is_complex for kind in (items, *fields.values()))
 
     def __repr__(self) -> str:
         return self.name
 
 
+@dataclass(eq=False, slots=True)
 class Op:
     """An instruction.
 
@@ -208,10 +220,10 @@ class Op:
         one), ``set``, ``load`` and ``item``. For random generators: ``draw``. For control flow:
         ``break``, ``raise``, ``enter`` and ``leave`` (`numpy.errstate`).
     args : list of Value
-        The operands. For indexing: the array, then the parts of the index. For a write: the array,
+        The arguments. For indexing: the array, then the parts of the index. For a write: the array,
         the value, then the parts of the index.
-    out : Value or None
-        The result.
+    out : Value
+        The result; None if there is none.
     f : callable or None
         The callee.
     options : dict
@@ -220,78 +232,67 @@ class Op:
         The template of an index, a name, or a position.
     """
 
-    __slots__ = ("args", "code", "data", "f", "options", "out", "rule")
+    code: str
+    args: list[Value]
+    f: Callable | None = field(default=None, kw_only=True)
+    options: dict[str, Value] = field(default_factory=dict, kw_only=True)
+    data: Any = field(default=None, kw_only=True)
+    out: Any = field(default=None, init=False)
+    rule: Any = field(default=None, init=False)
 
-    def __init__(
-        self,
-        code: str,
-        args: list[Value],
-        *,
-        f: Callable | None = None,
-        options: dict[str, Value] | None = None,
-        data: Any = None,
-    ) -> None:
-        self.code = code
-        self.args = args
-        self.f = f
-        self.options = options or {}
-        self.data = data
-        self.out: Value | None = None
-        self.rule: Any = None
+    @property
+    def operands(self) -> list[Value]:
+        """All values that it takes: `args`, then those of `options`."""
+        return [*self.args, *self.options.values()]
 
 
+@dataclass(eq=False, slots=True)
 class Block:
     """A basic block: operations, and the slots that are bound at its end."""
 
-    __slots__ = ("ops", "writes")
-
-    def __init__(self) -> None:
-        self.ops: list[Op] = []
-        self.writes: dict[Slot, Value] = {}
+    ops: list[Op] = field(default_factory=list)
+    writes: dict[Slot, Value] = field(default_factory=dict)
 
 
+@dataclass(eq=False, slots=True)
 class For:
     """A loop over a range; the block before it computes `bounds`.
 
     `function` and `line` are its source position; `readable` has the variables bound before it.
     """
 
-    __slots__ = ("body", "bounds", "broken", "function", "line", "readable", "slot")
-
-    def __init__(self, slot: Slot, bounds: list[Value], body: list, broken: str | None) -> None:
-        self.function, self.line = "", 0
-        self.readable: set[Slot] = set()
-        self.slot = slot
-        self.bounds = bounds
-        self.body = body
-        self.broken = broken
+    slot: Slot
+    bounds: list[Value]
+    body: list
+    broken: str | None  # the variable that says that the loop was left by ``break``
+    readable: set[Slot] = field(default_factory=set)
+    function: str = ""
+    line: int = 0
 
 
+@dataclass(eq=False, slots=True)
 class While:
-    """A while loop; the nodes in `before` compute the test."""
+    """A while loop; the nodes in `before` compute the test. For the rest see `For`."""
 
-    __slots__ = ("before", "body", "broken", "function", "line", "readable", "test")
-
-    def __init__(self, before: list, test: Value, body: list, broken: str | None) -> None:
-        self.function, self.line = "", 0
-        self.readable: set[Slot] = set()
-        self.before = before
-        self.test = test
-        self.body = body
-        self.broken = broken
+    before: list
+    test: Value
+    body: list
+    broken: str | None
+    readable: set[Slot] = field(default_factory=set)
+    function: str = ""
+    line: int = 0
 
 
+@dataclass(eq=False, slots=True)
 class If:
     """A branch; the block before it computes `test`."""
 
-    __slots__ = ("otherwise", "test", "then")
-
-    def __init__(self, test: Value, then: list, otherwise: list) -> None:
-        self.test = test
-        self.then = then
-        self.otherwise = otherwise
+    test: Value
+    then: list
+    otherwise: list
 
 
+@dataclass(eq=False, slots=True)
 class FunctionIR:
     """The intermediate representation of one function.
 
@@ -321,22 +322,16 @@ class FunctionIR:
         the name. Their final values are returned after the result.
     """
 
-    __slots__ = (
-        "body", "bound", "captured", "catches", "has_errstates", "itself", "may_be_views",
-        "parameters", "returned", "slots",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self.parameters: list[Slot] = []
-        self.captured: list[Any] = []
-        self.body: list = []
-        self.returned: Any = None
-        self.slots: list[Slot] = []
-        self.catches = False
-        self.has_errstates = False
-        self.itself: Any = None
-        self.may_be_views: set[Memory] = set()
-        self.bound: list[tuple[int, str]] = []
+    parameters: list[Slot] = field(default_factory=list)
+    captured: list[Any] = field(default_factory=list)
+    body: list = field(default_factory=list)
+    returned: Any = None
+    slots: list[Slot] = field(default_factory=list)
+    catches: bool = False
+    has_errstates: bool = False
+    itself: Any = None
+    may_be_views: set[Memory] = field(default_factory=set)
+    bound: list[tuple[int, str]] = field(default_factory=list)
 
 
 class ScalarReplaced:

@@ -11,6 +11,9 @@ from autodiff.structured.form.kinds import (
     kind_of_result,
 )
 
+WHOLE = ("known", Ellipsis)
+"""The index ``...`` of a whole array."""
+
 
 def parts_of_index(template: Any) -> list:
     """Return the parts of an index."""

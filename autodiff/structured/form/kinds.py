@@ -330,14 +330,14 @@ class Kind(NamedTuple):
         return self._replace(value=UNKNOWN, parts=parts, ones=frozenset())
 
 
-LIST = Kind(_LIST)
-"""A growing list."""
+INT, BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
+"""Python's own integers and truth values."""
+
+LIST, TABLE = Kind(_LIST), Kind(_TABLE)
+"""A growing list, and a growing dict."""
 
 DEQUE, BOUNDED = Kind(frozenset([collections.deque])), Kind(frozenset([_Bounded]))
 """Deques without and with ``maxlen``."""
-
-TABLE = Kind(_TABLE)
-"""A growing dict."""
 
 FIXED = Kind(_TUPLE)
 """A tuple of unknown length."""

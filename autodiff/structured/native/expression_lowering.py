@@ -15,7 +15,7 @@ import numpy as np
 
 from autodiff.functions import PRODUCT, facts_of
 from autodiff.structured import runtime_library as rt
-from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
+from autodiff.structured.form.kinds import INT, UnsupportedError, kind_of_result
 from autodiff.structured.form.known_functions import (
     DIAGONALS,
     function_of,
@@ -51,7 +51,6 @@ from autodiff.structured.writing.rules.known_adjoints import JOINS, solves_trian
 from chainrules_core.operations.contraction import contraction
 from chainrules_core.rules import name_of
 
-_INT = Kind(frozenset([int]))
 _FLIPS: dict[Any, Callable[[int], range]] = {
     np.flip: lambda n: range(n),
     np.flipud: lambda n: range(1),
@@ -120,7 +119,7 @@ class Expressions(AdjointCalls):
 
     def python_int(self, n: Any) -> Number:
         """Return an integer as a Python ``int``."""
-        return Number(_INT, "i", n)
+        return Number(INT, "i", n)
 
     # -- nodes -------------------------------------------------------------------------------------
 

@@ -152,10 +152,10 @@ class NativeProgram:
         program, names = self.emitter.program, self.names
         for v in self.emitter.outputs:
             if v.kind.has_items and v.memory is not None:
-                check_items(names.contents(v.kind, v.memory.root()), is_result=True)
+                check_items(names.contents(v.kind, v.root), is_result=True)
         for k, slot in enumerate(program.parameters):
             if slot.kind is not None and slot.kind.is_list and slot.memory is not None:
-                self.given_lists[k] = names.contents(slot.kind, slot.memory.root())
+                self.given_lists[k] = names.contents(slot.kind, slot.root)
                 check_items(self.given_lists[k], is_result=False)
 
     def functions(self, forward: Callable, backward: Callable) -> tuple[Callable, Callable]:
@@ -254,7 +254,7 @@ class NativeProgram:
         slots = [s for s in e.program.slots if s.kind is not None and s.kind.is_array and s.memory]
         if not is_forward:
             return {f"{s.name}_b" for s in slots if e.has_variable(s)}
-        roots = {s.name: s.memory.root() for s in slots if s.memory is not None}
+        roots = {s.name: s.root for s in slots if s.memory is not None}
         return {x for x, root in roots.items() if root in e.carried or not root.is_written}
 
     def _find_unbound(self, nodes: list, function: NativeFunction, binds: set[str]) -> None:

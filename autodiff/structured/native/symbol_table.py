@@ -8,18 +8,16 @@ from autodiff.structured.form.function_ir import (
     WRITES,
     For,
     FunctionIR,
-    If,
     Memory,
     Slot,
     Value,
     While,
     blocks_of,
+    nodes_of,
 )
 from autodiff.structured.form.indices import region_of
-from autodiff.structured.form.kinds import ANYTHING, Kind
+from autodiff.structured.form.kinds import ANYTHING, BOOL, INT, Kind
 from autodiff.structured.native.lowered_values import DictType, ItemType, cotangent_kind
-
-_INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
 
 
 class SymbolTable:
@@ -72,12 +70,15 @@ class SymbolTable:
                 elif op.code == "set" and op.args[1].kind.has_memory:
                     self._old_shadow(old_name(op), op.args[1].kind, op.args[1].memory)
                 elif op.code == "drop":
-                    held = op.args[0].memory.root()  # type: ignore[union-attr] # a list has one
+                    held = op.args[0].root
                     if held.of_items is not None:
                         self._old_shadow(old_name(op), held.items or ANYTHING, held.of_items)
             for slot in block.writes:
                 self._slot(slot)
-        self._flags(program.body)
+        for node in nodes_of(program.body):
+            if isinstance(node, (For, While)) and node.broken is not None:  # left by ``break``
+                self.kinds[node.broken] = BOOL
+                self.variables.add(node.broken)
         self.unit_axes: dict[str, set[int]] = {}
         self.inferred_unit_axes = _inferred_unit_axes(program)
         self.pushed_unit_axes: dict[str, set[int]] = {}
@@ -173,25 +174,13 @@ class SymbolTable:
         alias_set = self._shadows.setdefault(id(inner), object()) if is_shadow else inner
         return ItemType(kind, alias_set)
 
-    def _flags(self, nodes: list) -> None:
-        """Add the flags that say whether a loop was left by ``break``."""
-        for node in nodes:
-            if isinstance(node, (For, While)):
-                if node.broken is not None:
-                    self.kinds[node.broken] = _BOOL
-                    self.variables.add(node.broken)
-                self._flags(node.body)
-            elif isinstance(node, If):
-                self._flags(node.then)
-                self._flags(node.otherwise)
-
     def seed(self, n: int, kind: Kind) -> None:
         """Add the cotangent of the n-th result."""
         self.kinds[f"seed{n}"] = kind if kind.is_array else cotangent_kind(kind)
 
     def counter(self, name: str) -> None:
         """Add a variable that counts iterations."""
-        self.kinds[name] = _INT
+        self.kinds[name] = INT
         self.variables.add(name)
 
 

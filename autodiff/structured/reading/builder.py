@@ -235,9 +235,7 @@ class ProgramBuilder:
         if isinstance(value, Static):
             scope.functions[name] = value
             is_alike = was is None or is_the_same(was, value)
-        elif type(value) in (Named, Maybe, HeldRange) or (
-            isinstance(value, tuple) and not is_plain(value)
-        ):
+        elif type(value) in _IN_PARTS or (isinstance(value, tuple) and not is_plain(value)):
             form = self._bind_parts(name, value, was)
             is_alike = was is None or (type(was) is type(form) and was == form)
         else:
@@ -341,7 +339,7 @@ class ProgramBuilder:
             if slot.memory is None:
                 slot.memory = Memory()
             if value.kind.has_items:
-                slot.memory.share(value.memory)  # type: ignore[arg-type] # a list has one
+                slot.root.share(value.root)
 
     def slot_holding(self, value: Any) -> Slot | None:
         """Return a slot that holds this value now."""
@@ -371,7 +369,7 @@ class ProgramBuilder:
         """
         for slot, value in self.block.writes.items():
             if value.kind.has_memory:
-                slot.memory.share(value.memory)  # type: ignore[union-attr, arg-type] # arrays
+                slot.root.share(value.root)
 
     def read(self, name: str) -> Any:
         """Return the value of a name."""
@@ -434,8 +432,8 @@ class ProgramBuilder:
             if kind.has_memory:
                 if slot.memory is None:
                     slot.memory = Memory()
-                value.memory.share(slot.memory)  # type: ignore[union-attr] # an array has one
-                slot.memory.root().leaves_block = True
+                value.root.share(slot.root)
+                slot.root.leaves_block = True
             self.bound[slot] = value
             if slot in self.element_slots:
                 self.elements.add(value)
@@ -490,7 +488,7 @@ class ProgramBuilder:
         """Emit an operation into the current block."""
         op.args = list(map(self._in_block, op.args))
         op.options = {name: self._in_block(v) for name, v in op.options.items()}
-        for a in (*op.args, *op.options.values()):
+        for a in op.operands:
             a.uses += 1
         self.block.ops.append(op)
 
@@ -579,7 +577,7 @@ class ProgramBuilder:
     def unpack(self, made: Value) -> list[Value]:
         """Return the parts of the tuple that a call has returned, emitted right after the call."""
         parts: list[Value] = []
-        values = without_tuples([*made.op.args, *made.op.options.values()])
+        values = without_tuples(made.op.operands)
         given = [v for v in values if v.kind.is_array]
         for i, kind in enumerate(made.kind.parts):
             if kind.parts:
@@ -687,7 +685,7 @@ class ProgramBuilder:
             if made_there and any(_allocates_in(op, memory.root()) for op in ops):
                 continue
             for op in ops:
-                if op.code in codes and op.args[0].memory.root() is memory.root():  # type: ignore[union-attr] # it has one
+                if op.code in codes and op.args[0].root is memory.root():
                     raise ItemsChangeError
 
     def read_blocks(self, read: Callable[[], None]) -> list:
@@ -787,7 +785,7 @@ def structure_of(x: Any) -> Any:
 def _allocates_in(op: Op, memory: Memory) -> bool:
     """Whether an operation allocates an array that belongs to this memory."""
     out = op.out
-    has_one = out is not None and out.memory is not None and out.memory.root() is memory
+    has_one = out is not None and out.memory is not None and out.root is memory
     return has_one and op.code not in ("read", "view", "item")
 
 

@@ -28,6 +28,7 @@ from autodiff.structured.form.function_ir import (
     known,
 )
 from autodiff.structured.form.kinds import (
+    BOOL,
     DICT,
     LIST,
     UNKNOWN,
@@ -215,7 +216,7 @@ class CallReader(SequenceReader):
     def _arrays_in(self, items: Any) -> list:
         """Return the memory of the arrays in a list."""
         if type(items) is Value:
-            memory = items.memory.root() if items.kind.is_list else None  # type: ignore[union-attr] # a list has one
+            memory = items.root if items.kind.is_list else None
             return [] if memory is None or memory.of_items is None else [memory.of_items]
         parts = items if isinstance(items, tuple) else ()
         return [x.memory for x in parts if type(x) is Value and x.kind.is_array]
@@ -224,14 +225,13 @@ class CallReader(SequenceReader):
         """Read a call of a method; NotImplemented for those of numbers, arrays and modules."""
         if type(owner) is Named:
             return self._of_dict(owner, node)
-        if type(owner) in OWNERS:
-            return self._call_object(self.attribute(owner, name), node)
-        if isinstance(owner, RecordValue):
-            return self._call_record(owner, node)
         if type(owner) is Columns:
             return self._append_to_columns(owner, self.expression(node.args[0]))
-        if type(owner) is Value and owner.kind.is_object:
-            return self._call_object(self.attribute_in_memory(owner, name), node)
+        is_record = isinstance(owner, RecordValue)
+        if is_record and name == "_replace" and not (node.args or isinstance(owner, InstanceValue)):
+            return self.replaced(owner, self._named(node))
+        if type(owner) in OWNERS or is_record or _is_object_or_class(owner):
+            return self._call_object(self.read_attribute(owner, name), node)
         if type(owner) is Value and owner.kind.is_mapping and name != "copy":
             return self.of_table_method(owner, node)
         if type(owner) is Value and owner.kind.is_list:
@@ -240,8 +240,6 @@ class CallReader(SequenceReader):
             return self.displayed(node, self.named_items(owner))  # type: ignore[arg-type]
         if type(owner) is Value and known(owner) is dict and name == "fromkeys":
             return self._with_keys(node)
-        if type(owner) is Value and is_class(known(owner)):
-            return self._call_object(self.attribute_of_class(known(owner), name), node)
         if type(owner) is Value and type(known(owner)) is str and hasattr(str, name):
             return self.of_known_text(owner, getattr(str, name), node)
         if is_generator(owner):
@@ -294,13 +292,6 @@ class CallReader(SequenceReader):
             self.decomposed.add(method)
             return self.inline(fold, [f, *args], {})
         return self.read_call(method, args, options)
-
-    def _call_record(self, owner: RecordValue, node: ast.Call) -> Any:
-        """Read a call of a method or field of a named tuple."""
-        name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
-        if name == "_replace" and not node.args and not isinstance(owner, InstanceValue):
-            return self.replaced(owner, self._named(node))
-        return self._call_object(self.of_record(owner, name), node)
 
     def _call_object(self, f: Any, node: ast.Call) -> Any:
         """Read a call of an inner function, a method or an object."""
@@ -490,26 +481,23 @@ class CallReader(SequenceReader):
         answers = {any(name in vars(base) for base in c.__mro__) for c in classes}
         return self.const(answers.pop()) if len(answers) == 1 else NotImplemented
 
-    def _is_instance(self, x: Any, classes: Any) -> Value:
-        asked = known(self.pack(classes))
+    def _is_instance(self, x: Any, bases: Any) -> Value:
+        asked = known(self.pack(bases))
         if not is_asked_by_class(asked):
             raise UnsupportedError("isinstance by a class that decides for itself")
-        if isinstance(x, RecordValue):
-            answers = {issubclass(class_of(x), asked)}
-        elif type(x) in OBJECTS or (type(x) is Value and x.kind.is_object):
-            answers = {issubclass(self.guarded_class(x), asked)}
-        elif isinstance(x, (tuple, Named)):
-            answers = {
-                isinstance([] if type(x) is Items else {} if type(x) is Named else (), asked)
-            }
-        elif x.kind.is_known:
-            answers = {isinstance(x.kind.value, asked)}
+        if type(x) in OBJECTS or (type(x) is Value and x.kind.is_object):
+            classes = frozenset([self.guarded_class(x)])
+        elif type(x) is Value and x.kind.is_known:
+            classes = x.kind.classes
         else:
-            answers = {issubclass(c, asked) for c in x.kind.own_classes}
+            classes = frozenset([class_of(x)]) if isinstance(x, RecordValue) else _classes_of(x)
+        answers = {issubclass(c, asked) for c in classes}
         if len(answers) == 1:
             return self.const(answers.pop())
+        if not answers:
+            raise UnsupportedError("isinstance of a value of this class")
         op = Op("length", [x, self.const(asked)], f=isinstance)
-        return self.emit(op, Kind(frozenset([bool])))
+        return self.emit(op, BOOL)
 
     def _sum(self, items: tuple, start: Any = None) -> Value:
         total = self.const(0) if start is None else start
@@ -533,6 +521,11 @@ class CallReader(SequenceReader):
             return self.choose(self.emit_call(precedes, [b, a]), lambda: b, lambda: a)
 
         return functools.reduce(lesser, args)
+
+
+def _is_object_or_class(x: Any) -> bool:
+    """Whether this is an object in memory, or one of the user's classes."""
+    return type(x) is Value and (x.kind.is_object or is_class(known(x)))
 
 
 def _positional_count(f: Any, node: ast.Call) -> int | None:

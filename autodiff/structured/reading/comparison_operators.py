@@ -11,7 +11,7 @@ import numpy as np
 
 from autodiff.python_operators import COMPARISONS
 from autodiff.structured.form.function_ir import Items, Maybe, Named, Op, Value, known
-from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.form.kinds import BOOL, UnsupportedError
 from autodiff.structured.reading.call_expressions import CallReader
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.libraries.python_decompositions import list_contains
@@ -194,7 +194,7 @@ class ComparisonReader(CallReader):
             raise UnsupportedError("a comparison of members of two enumerations")
         if a.kind.is_known and b.kind.is_known:
             return self.const(known(a) is known(b))
-        return self.emit(Op("length", [a, b], f=operator.is_), Kind(frozenset([bool])))
+        return self.emit(Op("length", [a, b], f=operator.is_), BOOL)
 
 
 def _compares_with_none(node: ast.Compare) -> bool:

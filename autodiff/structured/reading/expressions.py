@@ -391,14 +391,14 @@ class ExpressionReader(ComparisonReader):
             return self._element(base, values, template)
         if kind.is_array and not has_arrays(template):
             return self.emit_view(Op("view", [base, *values], data=template), kind)
-        base.memory.root().is_indexed = True  # type: ignore[union-attr] # an array has one
+        base.root.is_indexed = True
         return self.emit(Op("load", [base, *values], data=template), kind)
 
     def _element(self, base: Value, values: list[Value], template: Any) -> Value:
         """Read a view of one element as a number; `check_elements` makes sure that it may."""
         if base.kind.letter != "f":
             raise UnsupportedError("a view without axes")
-        base.memory.root().is_indexed = True  # type: ignore[union-attr] # an array has one
+        base.root.is_indexed = True
         kind = Kind(frozenset([base.kind.dtype.type]))  # type: ignore[union-attr] # an array has one
         made = self.emit(Op("load", [base, *values], data=template), kind)
         self.elements.add(made)
@@ -408,7 +408,7 @@ class ExpressionReader(ComparisonReader):
         """Raise if it matters that an element was read as a number, and not as a view."""
         for op in [op for block in blocks for op in block.ops]:
             is_one = op.out in self.elements and op.code == "load"
-            if is_one and op.args[0].memory.root().is_written:
+            if is_one and op.args[0].root.is_written:
                 raise UnsupportedError("a view without axes of an array that changes")
             is_used = op.code in ("call", "tuple", "store", "add", "sub", "read")
             if not is_used and not self.elements.isdisjoint(op.args):
@@ -432,7 +432,3 @@ def _is_immutable(x: Any) -> bool:
 
 def _is_immutable_value(x: Any) -> bool:
     return type(x) is Value and not x.kind.has_memory
-
-
-def _is_known_text_or_none(x: Value) -> bool:
-    return known(x) is None or type(known(x)) is str

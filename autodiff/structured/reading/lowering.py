@@ -238,7 +238,7 @@ class FunctionReader(RecursionReader):
         self.end_block()
         self.program.body = self.body
         for slot, where in self.captured_arrays:
-            if slot.memory.root().is_written or changes_list(slot.memory):  # type: ignore[union-attr] # an array has one
+            if slot.root.is_written or changes_list(slot.memory):
                 raise UnsupportedError("a write into an array or list from outside")
             self.program.parameters.append(slot)
             kind: Any = self.outside_keys.get(slot, self.definite_kinds[slot])
@@ -268,13 +268,13 @@ class FunctionReader(RecursionReader):
         """Raise on a write into what may or may not be a view; collect the results that may be."""
         order = Order(self.program.body)
         writes = [op for op in ops_of(self.body) if op.code in WRITES]
-        returned = {v.memory.root() for v in flat(self.program.returned) if v.memory is not None}
+        returned = {v.root for v in flat(self.program.returned) if v.memory is not None}
         for made, given in self.may_alias:
             if made.op not in order.places:  # from an earlier pass over a loop
                 continue
-            mine, other = made.memory.root(), given.memory.root()  # type: ignore[union-attr] # arrays
+            mine, other = made.root, given.root
             for op in writes:
-                written = op.args[0].memory.root()  # type: ignore[union-attr] # an array has one
+                written = op.args[0].root
                 if written is mine or (written is other and order.may_precede(made.op, op)):
                     raise UnsupportedError("a write into what may be a view")
             if mine in returned:

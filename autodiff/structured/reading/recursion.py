@@ -81,8 +81,8 @@ class RecursionReader(GeneratorReader):
         for name, part in zip(parameters_of(node), parts, strict=True):
             self._bind_given(name, part, leaves)
         x = self.read_body_of(node)
-        given = [s.memory.root() for s in self.program.parameters if s.memory is not None]
-        if type(x) is Value and x.kind.is_array and x.memory.root() in given:  # type: ignore[union-attr]
+        given = [s.root for s in self.program.parameters if s.memory is not None]
+        if type(x) is Value and x.kind.is_array and x.root in given:
             x = self.emit_call(np.copy, [x])
             if self.program.itself is not None:
                 self.program.itself.copies_arguments = True

@@ -72,13 +72,6 @@ def _loops_of(
     return ast.fix_missing_locations(ast.copy_location(body[0], node))  # type: ignore[return-value]
 
 
-def as_list_comprehension(node: ast.expr) -> ast.expr:
-    """Rewrite a generator expression to a list comprehension; return other nodes unchanged."""
-    if not isinstance(node, ast.GeneratorExp):
-        return node
-    return ast.copy_location(ast.ListComp(node.elt, node.generators), node)
-
-
 def has_no_calls(node: ast.expr) -> bool:
     """Whether an expression has no calls, so that it may be read twice."""
     parts = ast.walk(node)

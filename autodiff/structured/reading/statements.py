@@ -23,6 +23,7 @@ from autodiff.structured.form.function_ir import (
     Value,
     known,
 )
+from autodiff.structured.form.indices import WHOLE
 from autodiff.structured.form.kinds import (
     LIST,
     EmptyListError,
@@ -41,8 +42,8 @@ from autodiff.structured.reading.containers.sequences import (
 )
 from autodiff.structured.reading.containers.tables import may_change_keys
 from autodiff.structured.reading.expressions import PARTS
+from autodiff.structured.reading.iteration.iteration_space import IterationSpace
 from autodiff.structured.reading.jumps import jumps
-from autodiff.structured.reading.rewriting import as_list_comprehension, written
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
 from autodiff.structured.reading.writes import WriteReader
 
@@ -133,11 +134,12 @@ class StatementReader(WriteReader):
     def on_assign(self, node: ast.Assign) -> None:
         """Read an assignment."""
         is_taken = all(isinstance(target, (ast.Tuple, ast.List)) for target in node.targets)
-        given = as_list_comprehension(node.value) if is_taken else node.value
+        given = node.value
         is_zip = isinstance(given, ast.Call) and is_transposition(given)
         if is_taken and is_zip and self._callee(given) is zip:  # type: ignore[arg-type] # a call
             value = self.columns(given, self.rows_of(given))  # type: ignore[arg-type]
         else:
+            given = self.as_list_display(given) if is_taken else given
             value = self._growable(self.expression_or_none(given), node.targets)
         for target in node.targets:
             self.assign(target, value)
@@ -196,10 +198,11 @@ class StatementReader(WriteReader):
         elif isinstance(target, (ast.Tuple, ast.List)):
             targets = [t.value if isinstance(t, ast.Starred) else t for t in target.elts]
             starred = [k for k, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
+            over = self._items_to_unpack(value)
             parts = (
-                self._unpacked_around(value, starred[0], len(targets) - starred[0] - 1)
+                self._unpacked_around(over, starred[0], len(targets) - starred[0] - 1)
                 if starred
-                else self._unpacked(value, len(targets))
+                else self._unpacked(over, len(targets))
             )
             for t, v in zip(targets, parts, strict=True):
                 self.assign(t, self._growable(v, [t]))
@@ -232,52 +235,35 @@ class StatementReader(WriteReader):
             return None
         return form.get(known(self.value(target.slice)))
 
-    def _unpacked(self, value: Any, n: int) -> list:
-        """Unpack a tuple, array or list into `n` parts."""
-        is_one = isinstance(value, tuple) or is_object(value)
-        if is_one or not (value.kind.is_array or value.kind.is_list):
-            parts = self._parts_of(value)
-            if len(parts) != n:
+    def _unpacked(self, over: list | IterationSpace, n: int) -> list:
+        """Unpack what `_items_to_unpack` returns into `n` parts."""
+        if isinstance(over, list):
+            if len(over) != n:
                 raise UnsupportedError("unpacking that fails")
-            return parts
-        name = self.hold(value)
-        length = self.read_call(len, [value], {})
-        self.exit_unless(self.emit_call(operator.eq, [length, self.const(n)]))
-        at = [self.const(i) for i in range(n)]
-        if value.kind.is_list:
-            return [self.item(self.read(name), i) for i in at]
-        return [self.indexed(self.read(name), [i], ("value", 0)) for i in at]
+            return over
+        self.exit_unless(self.emit_call(operator.eq, [over.length(), self.const(n)]))
+        return [over.item(self.const(i)) for i in range(n)]
 
-    def _unpacked_around(self, value: Any, n: int, m: int) -> list:
+    def _unpacked_around(self, over: list | IterationSpace, n: int, m: int) -> list:
         """Unpack into the first `n` parts, a list of those in between, and the last `m`."""
-        if not (type(value) is Value and (value.kind.is_array or value.kind.is_list)):
-            parts = self._parts_of(value)
-            if len(parts) < n + m:
+        if isinstance(over, list):
+            if len(over) < n + m:
                 raise UnsupportedError("unpacking that fails")
-            return [*parts[:n], Items(parts[n : len(parts) - m]), *parts[len(parts) - m :]]
-        of_list, xs, end = value.kind.is_list, self.hold(value), self.hold(self.new_list([]))
-        length = self.read_call(len, [value], {})
-        self.exit_unless(self.emit_call(operator.ge, [length, self.const(n + m)]))
-        last = self.hold(
-            self.emit_call(operator.sub, [self.read_call(len, [self.read(xs)], {}), self.const(m)])
+            return [*over[:n], Items(over[n : len(over) - m]), *over[len(over) - m :]]
+        length, between = self.hold(over.length()), self.hold(self.new_list([]))
+
+        def from_end(k: int) -> Value:
+            return self.emit_call(operator.sub, [self.read(length), self.const(k)])
+
+        self.exit_unless(self.emit_call(operator.ge, [self.read(length), self.const(n + m)]))
+        rest = IterationSpace(
+            lambda: from_end(n + m),
+            lambda i: over.item(self.emit_call(operator.add, [i, self.const(n)])),
         )
-        loop = written(
-            "for i in range(n, m):\n ys.append(xs[i])",
-            i=self.hidden("i"),
-            xs=xs,
-            ys=end,
-            n=self.hold(self.const(n)),
-            m=last,
-        )
-        self.statements(loop)
-        at = [*range(n), *range(-m, 0)]
-        read = [
-            self.item(self.read(xs), self.const(i))
-            if of_list
-            else self.indexed(self.read(xs), [self.const(i)], ("value", 0))
-            for i in at
-        ]
-        return [*read[:n], self.read(end), *read[n:]]
+        self._append_each(between, rest)
+        first = [over.item(self.const(i)) for i in range(n)]
+        last = [over.item(from_end(k)) for k in range(m, 0, -1)]
+        return [*first, self.read(between), *last]
 
     def on_raise(self, node: ast.Raise) -> None:
         """Exit the program: the call is then traced, and raises the error."""
@@ -336,8 +322,7 @@ class StatementReader(WriteReader):
         if is_list:
             self._extend(f, old, node.value)
         else:
-            whole = ("known", Ellipsis)
-            self._change_in_place(f, old, list[Value](), whole, node.value)
+            self._change_in_place(f, old, [], WHOLE, node.value)
         if _times_bound(slots, name) != was_bound:
             raise UnsupportedError("an augmented assignment whose operand rebinds the variable")
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from autodiff.structured.form.function_ir import LIST_WRITES, WRITES, Op, Value
 from autodiff.structured.form.indices import (
+    WHOLE,
     arrays_in,
     has_arrays,
     is_element,
@@ -25,7 +26,6 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.reading.builder import places_of
 from autodiff.structured.reading.containers.classes import is_object
-from autodiff.structured.reading.containers.sequences import is_sequence
 from autodiff.structured.reading.iteration.comprehensions import ComprehensionReader
 
 _IN_PLACE: dict[Any, str] = {operator.add: "add", operator.sub: "sub"}
@@ -37,8 +37,8 @@ class WriteReader(ComprehensionReader):
     def add_at(self, base: Value, at: ast.expr, value: Value) -> None:
         """Read ``np.add.at``, which adds to an element once for each time that its index occurs."""
         values, template = self._index(at)
-        memory = value.memory and value.memory.root()
-        if memory is not None and base.memory is not None and memory is base.memory.root():
+        memory = value.memory and value.root
+        if memory is not None and base.memory is not None and memory is base.root:
             raise UnsupportedError("np.add.at with parts of the array itself")
         self.store(base, value, values, template, "add", np.add)
 
@@ -69,7 +69,7 @@ class WriteReader(ComprehensionReader):
         if value.kind.is_array and value.kind.ndim > region.ndim:
             raise UnsupportedError("a write of an array with too many axes")
         self.emit_effect(Op(code, [base, value, *values], f=f, data=template))
-        base.memory.root().is_written = True  # type: ignore[union-attr] # an array has one
+        base.root.is_written = True
 
     def _base_of(self, node: ast.Subscript) -> Any:
         """Read the container of an item that is written."""
@@ -133,12 +133,14 @@ class WriteReader(ComprehensionReader):
         return value
 
     def _extend(self, f: Callable, xs: Any, node: ast.expr) -> None:
-        """Read ``xs += [a, b]`` for a list that may grow."""
-        items = self.expression(node)
-        is_list = type(xs) is Value and xs.kind.is_list
-        if f is not operator.add or not is_sequence(items) or not is_list:
+        """Read ``xs += items`` for a list that may grow."""
+        if f is not operator.add or type(xs) is not Value or not xs.kind.is_list:
             raise ListInMemoryError("this change of a list, tuple or dict", places_of(xs))
-        self.extended(xs, items)
+        items = self.expression(self.as_list_display(node))
+        is_other = type(items) is Value and not (items.kind.is_list or items.kind.is_mapping)
+        if is_other or is_object(items):  # it defines the sum: that with an array is an array
+            raise UnsupportedError("this change of a list")
+        self._extend_list(xs, items)
 
     def _change_attribute(self, f: Callable, owner: Value, node: ast.AugAssign) -> None:
         """Read an augmented assignment to an attribute of an object in memory."""
@@ -160,11 +162,10 @@ class WriteReader(ComprehensionReader):
         if self.block is not block or any(op.code in LIST_WRITES for op in block.ops[n:]):
             raise UnsupportedError("an augmented assignment whose operand may change the list")
         self._check_in_place(f, old.kind, value)
-        whole = ("known", Ellipsis)
         if f in _IN_PLACE:
-            self.store(old, value, [], whole, _IN_PLACE[f])
+            self.store(old, value, [], WHOLE, _IN_PLACE[f])
         else:
-            self.store(old, self.binary(f, old, value), [], whole)
+            self.store(old, self.binary(f, old, value), [], WHOLE)
 
     def _change_item_of_object(self, f: Callable, owner: Any, at: Any, node: ast.expr) -> None:
         """Read an augmented assignment to an item of an object."""
@@ -178,7 +179,7 @@ class WriteReader(ComprehensionReader):
         """Write the result of a ufunc into its argument ``out``; return that."""
         if out.kind.dtype is None or made.kind.dtype != out.kind.dtype:
             raise UnsupportedError("an argument out with another dtype")
-        self.store(out, made, [], ("known", Ellipsis))
+        self.store(out, made, [], WHOLE)
         return out
 
     def drop(self, value: Value) -> None:

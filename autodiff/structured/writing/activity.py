@@ -51,7 +51,7 @@ def remove_dead_bindings(program: FunctionIR) -> None:
             escaping = {v for slot, v in block.writes.items() if slot in live}
             for op in block.ops:
                 v = op.out
-                if op.code == "read" and (v.uses or v in escaping or v in returned):  # type: ignore[union-attr]
+                if op.code == "read" and (v.uses or v in escaping or v in returned):
                     live.add(op.data)
         if len(live) == before:
             break
@@ -99,17 +99,17 @@ def parameters_of(v: Value, held: dict[Slot, set[Slot]]) -> set[Slot]:
     if op.code == "read":
         return held.get(op.data, set())
     if op.code == "item":  # any array that was put into the list
-        return {s for s in held if s.memory is not None and s.memory.root() is v.memory.root()}  # type: ignore[union-attr]
+        return {s for s in held if s.memory is not None and s.root is v.root}
     if op.code in ("load", "join") or (op.code == "call" and makes_new(op)):
         return set()
-    given = [a for a in (*op.args, *op.options.values()) if a.kind.is_array or a.kind.parts]
+    given = [a for a in op.operands if a.kind.is_array or a.kind.parts]
     return set[Slot]().union(*[parameters_of(a, held) for a in given])
 
 
 def is_active(value: Value) -> bool:
     """Whether a value depends on the differentiated variables."""
     if value.kind.has_memory:
-        return value.memory is not None and value.memory.root().is_active
+        return value.memory is not None and value.root.is_active
     if value.op.code == "tuple":
         return any(map(is_active, value.op.args))
     return value.is_active
@@ -127,7 +127,7 @@ def depends(op: Op) -> bool:
 def _differentiable_arguments(op: Op) -> list[Value]:
     """Return the arguments of a call whose partial derivative is not identically zero."""
     if not is_elementwise(op):
-        return [*op.args, *op.options.values()]
+        return op.operands
     pairs = zip(op.rule.args, op.rule.rule.partials[0], strict=False)
     return [
         a
@@ -144,7 +144,7 @@ def mark_active(program: FunctionIR, variables: set[int]) -> None:
     for i in variables:
         slot = program.parameters[i]
         if slot.memory is not None:
-            slot.memory.root().is_active = True
+            slot.root.is_active = True
         else:
             slot.is_active = True
     blocks = list(blocks_of(program.body))
@@ -167,7 +167,7 @@ def _mark_list_parameters(program: FunctionIR) -> bool:
 
 def unpacked_parts(op: Op, block: Block) -> list[Value]:
     """Return the values that the block unpacks from the tuple that a call returns."""
-    return [part.out for part in block.ops if part.code == "part" and part.args[0] is op.out]  # type: ignore[misc] # a part is a value
+    return [part.out for part in block.ops if part.code == "part" and part.args[0] is op.out]
 
 
 def _mark_block(block: Block) -> bool:
@@ -213,15 +213,15 @@ def _mark_op(op: Op) -> bool:
 def _mark_list(op: Op) -> bool:
     """Mark a list or dict if one of its items is active."""
     xs, items = (op.args[0], op.args[1:2]) if op.code in LIST_WRITES else (op.out, op.args)
-    found = any(map(is_active, items)) or any(x.is_active for x in xs.memory.root().within())  # type: ignore[union-attr] # it has one
-    return found and _activate(xs)  # type: ignore[arg-type] # it is a value
+    found = any(map(is_active, items)) or any(x.is_active for x in xs.root.within())
+    return found and _activate(xs)
 
 
 def _activate(value: Value) -> bool:
     """Mark a value or its memory as active; False if it is already."""
     if value.kind.has_memory:
         assert value.memory is not None
-        memory = value.memory.root()
+        memory = value.root
         if memory.is_active:
             return False
         memory.is_active = True
@@ -238,7 +238,7 @@ def is_rounded(op: Op) -> bool:
     """Whether an active number is rounded to an integer, which has no derivative."""
     if op.code != "call" or op.f not in _ROUNDINGS or not is_active(op.args[0]):
         return False
-    return op.out.kind.classes == {int}  # type: ignore[union-attr] # a call makes a value
+    return op.out.kind.classes == {int}
 
 
 def check_conversions(program: FunctionIR) -> None:
@@ -246,7 +246,7 @@ def check_conversions(program: FunctionIR) -> None:
     for op in ops_of(program.body):
         if op.code != "call" or not any(map(is_active, op.args)):
             continue
-        is_text = op.out.kind.is_text  # type: ignore[union-attr] # a call makes a value
+        is_text = op.out.kind.is_text
         is_other = op.f in _ROUNDINGS and not is_rounded(op)
         if is_text or is_other or op.f in _CONVERSIONS:
             raise UnsupportedError(f"{op.f} of a value that depends on the variables")
@@ -267,7 +267,7 @@ def check_recursion(program: FunctionIR, has_checkpoints: bool) -> None:
 
 def holds_active(slot: Slot) -> bool:
     """Whether a variable of the program holds a value that is active."""
-    return slot.is_active if slot.memory is None else slot.memory.root().is_active
+    return slot.is_active if slot.memory is None else slot.root.is_active
 
 
 def is_unchanged_by(memory: Memory, nodes: list) -> bool:
@@ -277,7 +277,7 @@ def is_unchanged_by(memory: Memory, nodes: list) -> bool:
     """
     for op in ops_of(nodes):
         x = op.args[0] if op.code in WRITES else op.out
-        if x is None or x.memory is None or x.memory.root() is not memory:
+        if x is None or x.memory is None or x.root is not memory:
             continue
         if op.code in WRITES or op.code not in ("read", "view", "item"):
             return False
@@ -290,7 +290,7 @@ def keeps_shadow(write: Op, made: Op, ops: list[Op]) -> bool:
     `made` computes the value that `write` stores. The sweep of the operations between them must not
     touch the shadow, and neither must the additions to the arguments of `made`.
     """
-    memory = write.args[0].memory.root()  # type: ignore[union-attr] # an array has one
+    memory = write.args[0].root
     return keeps_shadow_between(write, made, ops) and not _has_active(
         memory, [write.args[1], *made.args]
     )
@@ -298,18 +298,16 @@ def keeps_shadow(write: Op, made: Op, ops: list[Op]) -> bool:
 
 def keeps_shadow_between(write: Op, made: Op, ops: list[Op]) -> bool:
     """Whether the sweep of the operations between two does not touch the written array's shadow."""
-    memory = write.args[0].memory.root()  # type: ignore[union-attr] # an array has one
+    memory = write.args[0].root
     between = ops[ops.index(made) + 1 : ops.index(write)]
     between = [op for op in between if op.code not in WITHOUT_SWEEP]
-    return not _has_active(
-        memory, [v for op in between for v in (op.out, *op.args, *op.options.values())]
-    )
+    return not _has_active(memory, [v for op in between for v in (op.out, *op.operands)])
 
 
 def _has_active(memory: Memory, values: list[Value | None]) -> bool:
     """Whether one of the values is an active array in this memory."""
     arrays = without_tuples([v for v in values if v is not None])
-    return any(v.memory and is_active(v) and v.memory.root() is memory for v in arrays)
+    return any(v.memory and is_active(v) and v.root is memory for v in arrays)
 
 
 def _loses_derivatives(program: FunctionIR) -> bool:
@@ -323,7 +321,7 @@ def _loses_derivatives(program: FunctionIR) -> bool:
     return any(
         op.code == "call"
         and op.f not in OF_SHAPE
-        and not is_active(op.out)  # type: ignore[arg-type] # a call makes a value
+        and not is_active(op.out)
         and any(map(is_active, op.args))
         for op in ops_of(program.body)
     )
@@ -345,7 +343,7 @@ def reached_results(
         for i in variables if _loses_derivatives(program) else ():
             _unmark(program)
             mark_active(program, {i})
-            reached = [*map(is_active, outputs), *[s.memory.root().is_active for s in written]]  # type: ignore[union-attr]
+            reached = [*map(is_active, outputs), *[s.root.is_active for s in written]]
             found[i] = [k for k, is_reached in enumerate(reached) if is_reached]
             lacks_one = lacks_one or (not all(reached) and _loses_derivatives(program))
     finally:
@@ -363,4 +361,4 @@ def _unmark(program: FunctionIR) -> None:
         if op.out is not None:
             op.out.is_active = False
             if op.out.memory is not None:
-                op.out.memory.root().is_active = False
+                op.out.root.is_active = False

@@ -88,5 +88,5 @@ def _writes_new(op: Op) -> bool:
 
 def _memory_of(op: Op) -> set[Memory]:
     """Return the memory of the operands and the result of an operation."""
-    given = [*op.args, *op.options.values(), *([] if op.out is None else [op.out])]
-    return {v.memory.root() for v in without_tuples(given) if v.memory is not None}
+    given = [*op.operands, *([] if op.out is None else [op.out])]
+    return {v.root for v in without_tuples(given) if v.memory is not None}

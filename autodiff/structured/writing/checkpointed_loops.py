@@ -51,16 +51,12 @@ class CheckpointedLoop:
         ops = [op for block in blocks for op in block.ops]
         read = {op.data for op in ops if op.code == "read"}
         bound = {slot for block in blocks for slot in block.writes}
-        written = {
-            op.args[0].memory.root()  # type: ignore[union-attr] # an array has one
-            for op in ops
-            if op.code in WRITES
-        }
+        written = {op.args[0].root for op in ops if op.code in WRITES}
         if any(op.code == "draw" for op in ops):
             raise UnsupportedError("random numbers in a checkpointed loop")
         self.end = max([emitter.order.places[op][0] for op in ops], default=-1)
-        values = [v for op in ops for v in (*op.args, *op.options.values())]
-        self.reads = {v.memory.root() for v in values if v.memory is not None}
+        values = [v for op in ops for v in op.operands]
+        self.reads = {v.root for v in values if v.memory is not None}
         for memory in written:
             memory.is_restored = True  # the sweep must not change returned arrays
         before = set(node.readable)
@@ -69,11 +65,11 @@ class CheckpointedLoop:
                 before |= other.writes.keys()
         known = [s for s in program.slots if s in before and s is not getattr(node, "slot", None)]
         self.live = [s for s in known if not s.is_stable and s in read | bound]
-        reached = [s.memory.root() for s in known if s.memory is not None]
+        reached = [s.root for s in known if s.memory is not None]
         reached += [inner for memory in reached for inner in memory.within()]
         self.has_states = any(s in bound for s in self.live) or not written.isdisjoint(reached)
         self.arrays = [
-            s for s in known if s.is_stable and s.memory is not None and s.memory.root() in written
+            s for s in known if s.is_stable and s.memory is not None and s.root in written
         ]
         self.is_read = [s in read for s in self.arrays]
         self._check_lists(ops, [s for s in known if s in read | bound], written)
@@ -82,12 +78,12 @@ class CheckpointedLoop:
         """Raise if a list, or an array in a list, would be part of the state."""
         if not self.has_states:
             return
-        filled = {op.args[0].memory.root() for op in ops if op.code in LIST_WRITES}  # type: ignore[union-attr]
+        filled = {op.args[0].root for op in ops if op.code in LIST_WRITES}
         lists = [s for s in known if s.kind is not None and s.kind.has_items]
-        reached = _within([s.memory.root() for s in lists])  # type: ignore[union-attr] # a list has one
+        reached = _within([s.root for s in lists])
         if any(not s.is_stable for s in lists) or not filled.isdisjoint(reached):
             raise UnsupportedError("a list that a checkpointed loop fills")
-        items = [op.out.memory.root() for op in ops if op.code == "item"]  # type: ignore[union-attr]
+        items = [op.out.root for op in ops if op.code == "item"]
         if not written.isdisjoint(items):
             raise UnsupportedError("arrays in a list that a checkpointed loop writes into")
 
@@ -108,7 +104,7 @@ class CheckpointedLoop:
         e, out, node, name = self.e, self.e.out, self.node, self.name
         copied = tuple([
             i for i, s in enumerate(self.live)
-            if s.memory is not None and s.memory.root().is_written
+            if s.memory is not None and s.root.is_written
         ])  # fmt: skip
         arrays = self._names(self.arrays)
         out.add(f"{name} = LoopStates({arrays}, {self.is_read}, {copied})")

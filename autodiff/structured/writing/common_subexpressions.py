@@ -19,10 +19,12 @@ from autodiff.structured.form.function_ir import (
     Op,
     Value,
     While,
+    blocks_of,
     flat,
     formed,
     is_nest,
     known,
+    nodes_of,
     parts_of,
 )
 from autodiff.structured.form.kinds import UNKNOWN
@@ -35,25 +37,14 @@ def eliminate_common_subexpressions(program: FunctionIR) -> None:
     """Replace operations that repeat an earlier one of their block by its result."""
     replaced: dict[Value, Value] = {}
     returned = set(flat(program.returned))
-    _eliminate_in(program.body, replaced, returned)
-    program.returned = _with_replaced(program.returned, replaced)
-
-
-def _eliminate_in(nodes: list, replaced: dict[Value, Value], returned: set[Value]) -> None:
-    for node in nodes:
-        if isinstance(node, Block):
-            _eliminate_in_block(node, replaced, returned)
-        elif isinstance(node, If):
-            node.test = replaced.get(node.test, node.test)
-            _eliminate_in(node.then, replaced, returned)
-            _eliminate_in(node.otherwise, replaced, returned)
-        elif isinstance(node, For):
+    for block in blocks_of(program.body):
+        _eliminate_in_block(block, replaced, returned)
+    for node in nodes_of(program.body):
+        if isinstance(node, For):
             node.bounds = [replaced.get(v, v) for v in node.bounds]
-            _eliminate_in(node.body, replaced, returned)
-        elif isinstance(node, While):
-            _eliminate_in(node.before, replaced, returned)
+        elif isinstance(node, (If, While)):
             node.test = replaced.get(node.test, node.test)
-            _eliminate_in(node.body, replaced, returned)
+    program.returned = _with_replaced(program.returned, replaced)
 
 
 def _eliminate_in_block(block: Block, replaced: dict[Value, Value], returned: set[Value]) -> None:
@@ -68,7 +59,7 @@ def _eliminate_in_block(block: Block, replaced: dict[Value, Value], returned: se
             continue
         ops.append(op)
         if key is not None:
-            found[key] = op.out  # type: ignore[assignment] # it makes a value
+            found[key] = op.out
         elif op.code in ("enter", "leave"):  # inside `errstate` NumPy warns of other things
             found = {}
         elif op.code in WRITES or op.code in LIST_WRITES:
@@ -82,7 +73,7 @@ def _replace(op: Op, earlier: Value, replaced: dict[Value, Value]) -> None:
     later: Any = op.out
     replaced[later] = earlier
     earlier.uses += later.uses
-    for v in (*op.args, *op.options.values()):
+    for v in op.operands:
         v.uses -= 1
 
 
@@ -103,7 +94,7 @@ def _is_only_read(op: Op) -> bool:
     v: Any = op.out
     if op.code != "call" or not v.kind.is_array or not makes_new(op):
         return False
-    memory = v.memory.root()
+    memory = v.root
     return not (memory.is_written or memory.is_indexed or memory.leaves_block)
 
 
@@ -124,8 +115,8 @@ def _may_change(write: Op, op: Op) -> bool:
     """Whether a write may change what an operation reads; a view reads no contents."""
     if op.code == "view":
         return False
-    memory = write.args[0].memory.root()  # type: ignore[union-attr] # an array has one
-    if not any(v.memory is not None and v.memory.root() is memory for v in op.args):
+    memory = write.args[0].root
+    if not any(v.memory is not None and v.root is memory for v in op.args):
         return False
     is_of_dicts = write.code == "set" and all(x.args[0].kind.is_dict for x in (write, op))
     keys = (known(write.args[2]), known(op.args[1])) if is_of_dicts else (UNKNOWN, UNKNOWN)

@@ -21,7 +21,7 @@ from autodiff.structured.form.function_ir import (
     lists_of,
     ops_of,
 )
-from autodiff.structured.form.indices import has_arrays, has_places, region_of
+from autodiff.structured.form.indices import WHOLE, has_arrays, has_places, region_of
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.recursive_calls import RecursiveCallee
 from autodiff.structured.writing.activity import (
@@ -96,7 +96,7 @@ class ForwardWriter(SourceWriter):
                 if slot in parameters_of(v, held):
                     yield self.text(v), self._initial(slot)
             for other in seen:
-                if self._may_be_a_view(v) or v.memory.root() is other.memory.root():  # type: ignore[union-attr]
+                if self._may_be_a_view(v) or v.root is other.root:
                     yield self.text(v), self.text(other)
             seen.append(v)
 
@@ -109,14 +109,14 @@ class ForwardWriter(SourceWriter):
         if self.program.itself is None:
             return False
         made = {op.out for op in ops_of(self.program.body) if op.f is self.program.itself}
-        roots = {v.memory.root() for v in made if v is not None and v.memory is not None}
-        given = {s.memory.root() for s in self.program.parameters if s.memory is not None}
-        returned = {v.memory.root() for v in self.outputs if v.memory is not None}
+        roots = {v.root for v in made if v is not None and v.memory is not None}
+        given = {s.root for s in self.program.parameters if s.memory is not None}
+        returned = {v.root for v in self.outputs if v.memory is not None}
         return roots.isdisjoint(returned) and not any(m.is_written for m in roots | given)
 
     def _may_be_a_view(self, v: Value) -> bool:
         views = {memory.root() for memory in self.program.may_be_views}
-        return v.memory is not None and v.memory.root() in views
+        return v.memory is not None and v.root in views
 
     def argument_of(self, v: Value) -> Slot | None:
         """Return the parameter that an array always is, or always is a view of; None otherwise."""
@@ -159,14 +159,14 @@ class ForwardWriter(SourceWriter):
         if v.kind.is_list:
             inner = list(lists_of(v.memory))[-1].root()
             return f"copied_lists({text})" if inner.is_restored else text
-        if v.memory is not None and (v.memory.root().is_restored or self._may_be_a_view(v)):
+        if v.memory is not None and (v.root.is_restored or self._may_be_a_view(v)):
             text = f"copied({text})"
         # NumPy gives a result the layout of the arguments.
         is_in_layout = self.layouts_of_values and v.kind.is_array
         return f"asarray({text}, order='C')" if is_in_layout else text
 
     def _written_parameter(self, slot: Slot) -> str:
-        copied = slot.memory.root().is_restored  # type: ignore[union-attr] # an array has one
+        copied = slot.root.is_restored
         if self.layout_of(slot) is not None:
             return f"array({self._initial(slot)}, order='C')"
         return self._initial(slot) + (".copy('K')" if copied else "")
@@ -335,13 +335,13 @@ class ForwardWriter(SourceWriter):
         if op.code == "item":
             base = self.shadow_forward(op.args[0])
             return self.view_of_shadow(op, base, self.text)
-        if op.code == "dict" and op.out.kind.is_table:  # type: ignore[union-attr] # it makes one
+        if op.code == "dict" and op.out.kind.is_table:
             shadows = self.dict_of(op, list(map(self.shadow_of_item, op.args)))
             return f"zeros_by_key(float, {shadows})" if op.args else "zeros_by_key(float)"
         if op.code == "dict":
             return self.dict_of(op, list(map(self.shadow_of_item, op.args)))
         if op.code != "list":
-            return self._zeros(op.out)  # type: ignore[arg-type] # it makes an array
+            return self._zeros(op.out)
         if op.data:
             return f"[0.0] * len({op.out})"
         return f"[{', '.join(map(self.shadow_of_item, op.args))}]"
@@ -463,7 +463,7 @@ class ForwardWriter(SourceWriter):
         if op.f is np.add:
             index = self.index(op.data, [self.text(a) for a in at])
             self.out.add(f"add_at({self.text(base)}, s_[{index}], {given})")
-        elif op.data == ("known", Ellipsis) and op.code != "store":
+        elif op.data == WHOLE and op.code != "store":
             self.out.add(f"{self.text(base)} {sign} {given}")
         else:
             self.out.add(self._in_place(op, target) or f"{target} {sign} {given}")

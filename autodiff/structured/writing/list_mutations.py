@@ -50,7 +50,7 @@ def _drop(w: ForwardWriter, op: Op, kept: str | None) -> None:
         return f"{xs}.pop()" if is_last else f"del {xs}[{place}]"
 
     w.out.add(dropped(w.text(base)))
-    is_of_numbers = base.memory.root().of_items is None  # type: ignore[union-attr] # it has one
+    is_of_numbers = base.root.of_items is None
     if w.has_shadow(base) and not (is_table and is_of_numbers):
         shadow = w.shadow_forward(base)
         if kept is not None:

@@ -120,7 +120,7 @@ class PlainFloats:
         """Keep only those reads by ``item`` whose class never matters."""
         others = {v for block in blocks for v in block.writes.values()}
         for op in [op for block in blocks for op in block.ops if op not in self.lenient]:
-            others.update((*op.args, *op.options.values()))
+            others.update(op.operands)
         self.items = {op for op in self.items if op.out not in others}
 
     def _find_lenient(self, program: FunctionIR, blocks: list[Block]) -> None:
@@ -142,7 +142,7 @@ class PlainFloats:
                     if op.code == "read":
                         strict.add(op.data)
                 if op not in self.lenient:
-                    strict.update([v for v in (*op.args, *op.options.values()) if _is_mixed(v)])
+                    strict.update([v for v in op.operands if _is_mixed(v)])
             for block in blocks:
                 strict.update([v for s, v in block.writes.items() if s in strict and _is_mixed(v)])
 
@@ -167,7 +167,7 @@ class PlainFloats:
 
     def _is_loose(self, op: Op) -> bool:
         """Whether the result of an operation is a loose number."""
-        if op.out in self._strict or op.out.kind.classes.isdisjoint(_LOOSE):  # type: ignore[union-attr]
+        if op.out in self._strict or op.out.kind.classes.isdisjoint(_LOOSE):
             return False
         if op.code == "read":
             return op.data in self.loose
@@ -215,7 +215,7 @@ def _is_lenient(op: Op) -> bool:
 
 def _is_display_of_floats(op: Op) -> bool:
     """Whether an operation makes a float64 array from a display of numbers."""
-    is_one = op.code == "call" and is_display(op) and op.out.kind.dtype == np.float64  # type: ignore[union-attr]
+    is_one = op.code == "call" and is_display(op) and op.out.kind.dtype == np.float64
     return is_one and all(v.kind.classes <= _REAL for v in _numbers_in(op.args[0]))
 
 

@@ -69,7 +69,7 @@ class ProgramWriter(ForwardWriter):
 
     def _reader_count(self) -> int:
         roots = {
-            v.memory.root()
+            v.root
             for op in ops_of(self.program.body)
             for v in (op.out, *op.args)
             if v is not None and v.memory is not None
@@ -123,7 +123,7 @@ class ProgramWriter(ForwardWriter):
         """Return the cotangent of a parameter as the backward function returns it."""
         if self.has_shadow(slot):
             shadow = self._initial_shadow(slot)
-            is_permuted = slot.memory.root() in self.layouts  # type: ignore[union-attr]
+            is_permuted = slot.root in self.layouts
             return f"array({shadow}, order='C')" if is_permuted else shadow
         if not self.has_variable(slot):
             return "None"
@@ -136,7 +136,7 @@ class ProgramWriter(ForwardWriter):
         This saves an array of zeros. False if the shadow must begin as zeros.
         """
         name = f"{slot.name}_b"
-        if slot.memory.root() in self.layouts:  # type: ignore[union-attr]
+        if slot.root in self.layouts:
             return False
         lines = self.backward_lines
         first = next((k for k, x in enumerate(lines) if re.search(rf"\b{name}\b", x)), None)
@@ -247,7 +247,7 @@ class ProgramWriter(ForwardWriter):
         the sweep only adds to the shadow and never reads it.
         """
         node, body = self._summing_loop(v), self.program.body
-        if node is None and (self.enclosing or not is_unchanged_by(v.memory.root(), body)):  # type: ignore[union-attr] # an array has one
+        if node is None and (self.enclosing or not is_unchanged_by(v.root, body)):
             return None
         return self._collected(node, "OuterSum()", v)
 
@@ -262,7 +262,7 @@ class ProgramWriter(ForwardWriter):
 
     def _summing_loop(self, *values: Value) -> For | While | None:
         """Return the outermost enclosing loop in which these arrays are invariant, or None."""
-        roots = [v.memory.root() for v in values]  # type: ignore[union-attr] # they have one
+        roots = [v.root for v in values]
         loops = [node for node in self.enclosing if all(is_unchanged_by(m, [node]) for m in roots)]
         return loops[0] if loops else None
 
@@ -270,9 +270,9 @@ class ProgramWriter(ForwardWriter):
         """Return the name of the object that collects products with a matrix until a loop ends."""
         if self.has_strong_zero(self.current) or matrix.kind.dtype != np.float64:
             return None
-        memory = matrix.memory.root()  # type: ignore[union-attr] # an array has one
+        memory = matrix.root
         # All views of a parameter share one collector; other memory may hold several matrices.
-        of_parameter = memory in {s.memory.root() for s in self.program.parameters if s.memory}
+        of_parameter = memory in {s.root for s in self.program.parameters if s.memory}
         key = self.blas(made), memory if of_parameter else matrix.op
         return self.sums.setdefault(node, {}).setdefault(key, self.fresh("o"))
 
@@ -357,8 +357,8 @@ class ProgramWriter(ForwardWriter):
     def reads(self, v: Value) -> None:
         """Record that the sweep of the current operation reads the contents of an array."""
         for x in without_tuples([v]):
-            if x.memory is not None and x.memory.root().is_written:
-                x.memory.root().readers.add((self.current, x))
+            if x.memory is not None and x.root.is_written:
+                x.root.readers.add((self.current, x))
 
     def must_restore(self, op: Op, ops: list[Op]) -> bool:
         """Whether the sweep must undo a write, because it later reads what was overwritten.
@@ -373,19 +373,19 @@ class ProgramWriter(ForwardWriter):
 
     def _write_before(self, op: Op, ops: list[Op]) -> Op | None:
         """Return the previous write to the same part, if no sweep reads the array between them."""
-        memory: Memory = op.args[0].memory.root()  # type: ignore[union-attr] # an array has one
+        memory: Memory = op.args[0].root
         readers = {reader for reader, _ in memory.readers}
         for other in reversed(ops[: ops.index(op)]):
             if other in readers:
                 return None
-            if other.code in WRITES and other.args[0].memory.root() is memory:  # type: ignore[union-attr] # it has one
+            if other.code in WRITES and other.args[0].root is memory:
                 is_same = other.data == op.data and other.args[2:] == op.args[2:]
                 return other if is_same and other.args[0] is op.args[0] else None
         return None
 
     def _is_read_again(self, op: Op) -> bool:
         """Whether a sweep, or the rerun of a checkpointed loop, reads what a write overwrites."""
-        memory: Memory = op.args[0].memory.root()  # type: ignore[union-attr] # an array has one
+        memory: Memory = op.args[0].root
         reruns = [loop for loop in self.checkpointed.values() if memory in loop.reads]
         if any(self._changes(op, *reader) for reader in memory.readers) or any(
             loop.runs_before(op) for loop in reruns
@@ -396,7 +396,7 @@ class ProgramWriter(ForwardWriter):
 
     def _changes(self, write: Op, reader: Op, read: Value) -> bool:
         """Whether a write may overwrite what an operation has read before it."""
-        if write.args[0].memory.root() in self.carried:  # type: ignore[union-attr] # it has one
+        if write.args[0].root in self.carried:
             is_same = origin_of(read) is origin_of(write.args[0])
             return is_same and self.order.places[reader] <= self.order.places[write]
         if not self.order.may_precede(reader, write):
@@ -422,7 +422,7 @@ class ProgramWriter(ForwardWriter):
         return text
 
     def _sums_and_products(self, v: Value, pushed: dict[str, TapeEntry], depth: int) -> str | None:
-        if v.memory is not None and v.memory.root().is_written:
+        if v.memory is not None and v.root.is_written:
             return None
         text = self._recomputed(v)
         if text is not None:

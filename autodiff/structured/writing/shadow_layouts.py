@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.function_ir import Block, FunctionIR, If, Memory, Op, While, flat
-from autodiff.structured.form.indices import has_arrays, parts_of_index
+from autodiff.structured.form.indices import WHOLE, has_arrays, parts_of_index
 from autodiff.structured.form.known_functions import makes_new
 from autodiff.structured.runtime_library import places_of
 from autodiff.structured.writing.rules.bound_rules import BoundRule
@@ -36,7 +36,7 @@ def layouts(program: FunctionIR) -> dict[Memory, tuple[int, ...]]:
         base = op.args[0]
         if base.op.code == "view":
             continue
-        memory, n = base.memory.root(), base.kind.ndim  # type: ignore[union-attr] # an array has one
+        memory, n = base.root, base.kind.ndim
         score = scores.setdefault(memory, [0.0] * n)
         if len(score) != n:
             excluded.add(memory)
@@ -66,28 +66,28 @@ def layouts_of_values(
     the layout to results as well, which machine code takes in C order.
     """
     excluded = {memory.root() for memory in program.may_be_views}
-    given = {s.memory.root() for s in program.parameters if s.memory is not None}
+    given = {s.root for s in program.parameters if s.memory is not None}
     for v in flat(program.returned):
         is_argument = v.op.code == "read" and v.op.data in program.parameters
-        if v.memory is not None and v.memory.root() in given and not is_argument:
-            excluded.add(v.memory.root())
+        if v.memory is not None and v.root in given and not is_argument:
+            excluded.add(v.root)
     in_loops: set[Memory] = set()  # of arrays whose parts a loop accesses
     for op, weight in _weighted_ops(program.body, 1.0):
         v = op.out
         if v is not None and v.memory is not None and op.code not in ("read", "view"):
-            axes = layouts.get(v.memory.root(), ())
+            axes = layouts.get(v.root, ())
             is_new = op.code == "call" and makes_new(op)
             if not is_new or (v.kind.ndim == len(axes) and weight > 1.0):
-                excluded.add(v.memory.root())
-        roots = [a.memory.root() for a in op.args if a.memory is not None]
+                excluded.add(v.root)
+        roots = [a.root for a in op.args if a.memory is not None]
         if op.code in _INDEXED and roots:
             if type(op.data) is tuple and has_arrays(op.data):
                 excluded.add(roots[0])
             if weight > 1.0:
                 in_loops.add(roots[0])
         elif op.code == "call" and weight > 1.0:
-            for a in (*op.args, *op.options.values()):
-                root = a.memory.root() if a.memory is not None else None
+            for a in op.operands:
+                root = a.root if a.memory is not None else None
                 if root in layouts and a.op.code == "read" and a.kind.ndim == len(layouts[root]):
                     excluded.add(root)
     found = {m: axes for m, axes in layouts.items() if m in in_loops - excluded}
@@ -104,8 +104,8 @@ def _passed_on(op: Op, found: dict[Memory, tuple[int, ...]]) -> set[Memory]:
     v = op.out
     if op.code != "call" or v is None or v.memory is None or v.kind.ndim < 2:
         return set()
-    axes = found.get(v.memory.root())
-    given = [a.memory.root() for a in (*op.args, *op.options.values()) if a.memory is not None]
+    axes = found.get(v.root)
+    given = [a.root for a in op.operands if a.memory is not None]
     return {m for m in given if m in found and found[m] != axes}
 
 
@@ -139,12 +139,12 @@ def _weighted_ops(nodes: list, weight: float) -> Iterator[tuple[Op, float]]:
 
 def _sliced_axes(op: Op, n: int) -> list[int]:
     """Return the axes of an array that an operation indexes by slices."""
-    parts = parts_of_index(op.data) if type(op.data) is tuple else [("known", Ellipsis)]
+    parts = parts_of_index(op.data) if type(op.data) is tuple else [WHOLE]
     if ("known", None) in parts or any(part[0] == "array" for part in parts):
         return []
     rest = ("slice", None, None, None)
-    if ("known", Ellipsis) in parts:
-        k = parts.index(("known", Ellipsis))
+    if WHOLE in parts:
+        k = parts.index(WHOLE)
         parts = [*parts[:k], *[rest] * (n - len(parts) + 1), *parts[k + 1 :]]
     parts = [*parts, *[rest] * (n - len(parts))]
     return [axis for axis, part in enumerate(parts) if part[0] == "slice"]
@@ -155,11 +155,11 @@ def _fixed(op: Op) -> Iterator[Memory]:
 
     This includes the matrices in products: outer products are added to their shadows, row by row.
     """
-    given = [v for v in (*op.args, *op.options.values()) if v.memory is not None]
-    roots = {v.memory.root() for v in given}  # type: ignore[union-attr] # they have one
+    given = [v for v in op.operands if v.memory is not None]
+    roots = {v.root for v in given}
     if isinstance(op.rule, BoundRule) and getattr(op.rule.rule, "subscripts", None):
-        yield from (v.memory.root() for v in given if v.kind.ndim > 1)  # type: ignore[union-attr]
-    made = op.out.memory.root() if op.out is not None and op.out.memory is not None else None
+        yield from (v.root for v in given if v.kind.ndim > 1)
+    made = op.out.root if op.out is not None and op.out.memory is not None else None
     may_be_view = op.code == "call" and made in roots and not makes_new(op)
     if may_be_view or any(v.kind.has_items for v in (*given, op.out) if v):
         yield from roots

@@ -79,7 +79,7 @@ class ShapeGuards:
         was broadcast. `np.where` counts as elementwise if all shapes are compared. Of arrays that
         are known to have one shape, one is returned.
         """
-        n = op.out.kind.ndim  # type: ignore[union-attr] # a call makes a value
+        n = op.out.kind.ndim
         is_chosen = self.e.compares_all and is_choice(op)
         if not n or not (is_elementwise(op) or is_chosen) or self.is_broadcast(op):
             return []
@@ -89,7 +89,7 @@ class ShapeGuards:
         if len(arrays) < 2 or (all(map(self.tolerates_excess, alike)) and not self.e.compares_all):
             return []
         if len(alike) < len(arrays):
-            alike.append(op.out)  # type: ignore[arg-type]
+            alike.append(op.out)
         compared = list({self._alike(v): v for v in alike}.values())
         return compared if len(compared) > 1 else []
 

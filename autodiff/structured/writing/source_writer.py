@@ -131,7 +131,7 @@ class SourceWriter:
         for slot in program.slots:
             slot.is_stable = slot.writes == 1
         arrays = [s for s in program.slots if s.memory is not None and not s.is_stable]
-        self.rebound = {s.memory.root() for s in arrays}  # type: ignore[union-attr]
+        self.rebound = {s.root for s in arrays}
         self.carried = carried_arrays(program, self.rebound)
         self.plain = PlainFloats(program if has_plain_floats else None)
         self.has_math = has_plain_floats  # `math` may compute partial derivatives of floats
@@ -182,7 +182,7 @@ class SourceWriter:
         """Whether an array of the same layout accumulates the cotangent."""
         if x.memory is None:
             return False
-        memory = x.memory.root()
+        memory = x.root
         if not memory.is_active:
             return False
         if memory in self.carried:
@@ -196,15 +196,15 @@ class SourceWriter:
 
         The sweep of the block makes its shadow.
         """
-        if x.memory is None or not isinstance(x, Value) or x.memory.root() not in self.carried:
+        if x.memory is None or not isinstance(x, Value) or x.root not in self.carried:
             return False
-        return x.memory.root().is_written and origin_of(x).op.code != "read"
+        return x.root.is_written and origin_of(x).op.code != "read"
 
     def has_variable(self, slot: Slot) -> bool:
         """Whether a variable of the sweep holds the cotangent of a variable."""
         if slot.memory is None:
             return slot.is_active
-        return slot.memory.root().is_active and not self.has_shadow(slot)
+        return slot.root.is_active and not self.has_shadow(slot)
 
     def is_typed(self, slot: Slot) -> bool:
         """Whether the cotangent of a variable is always an array of one kind."""
@@ -377,14 +377,14 @@ class SourceWriter:
         """Return the expression of a new shadow for an array or list."""
         if x.kind is not None and x.kind.is_list:
             return f"zeros_in({x})"
-        axes = self.layouts.get(x.memory.root())  # type: ignore[union-attr] # an array has one
+        axes = self.layouts.get(x.root)
         if axes is None or x.kind is None or x.kind.ndim != len(axes):
             return f"zeros_like({x})"
         return f"zeros_along({x}, {axes})"
 
     def layout_of(self, x: Value | Slot) -> tuple[int, ...] | None:
         """Return the layout of an array; None if that is C order, or the user's."""
-        axes = self.layouts_of_values.get(x.memory.root()) if x.memory is not None else None
+        axes = self.layouts_of_values.get(x.root) if x.memory is not None else None
         return axes if axes and x.kind is not None and x.kind.ndim == len(axes) else None
 
     def _is_rebound(self, v: Value, block: Block) -> bool:

@@ -155,11 +155,11 @@ class CallTangents(SourceWriter):
 
     def _dot_of_extremum(self, op: Op) -> str:
         """Return the tangent of the larger or smaller of two values; the mean for equal ones."""
-        (a, b), y = op.args, self.text(op.out)  # type: ignore[arg-type] # a call makes a value
+        (a, b), y = op.args, self.text(op.out)
         a_dot, b_dot = [self.dot(x) if is_active(x) else "0.0" for x in op.args]
         is_a, is_b = f"({y} == {self.text(a)})", f"({y} == {self.text(b)})"
         mean = f"0.5 * ({a_dot} + {b_dot})"
-        if not op.out.kind.is_array:  # type: ignore[union-attr] # a call makes a value
+        if not op.out.kind.is_array:
             of_a = f"({mean} if {is_b} else {a_dot})"
             return f"{of_a} if {is_a} else ({b_dot} if {is_b} else 0.0)"
         where = self.constants.name(np.where)
@@ -236,7 +236,7 @@ class CallTangents(SourceWriter):
     def _dot_of_reduced(self, op: Op) -> str:
         """Return the tangent of a norm, or of an extremum: the mean over the extreme elements."""
         _, axes, keepdims = reduced(op)  # type: ignore[misc] # it is one
-        x, y = op.args[0], self.text(op.out)  # type: ignore[arg-type] # a call makes a value
+        x, y = op.args[0], self.text(op.out)
         total, ndim = self.constants.name(np.sum), x.kind.ndim
         kept = index_of_reduced_axes(axes, keepdims, ndim)
         is_whole = len(axes) == ndim and not keepdims

@@ -25,6 +25,7 @@ from autodiff.structured.form.function_ir import (
     known,
     ops_of,
 )
+from autodiff.structured.form.indices import WHOLE
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import makes_new
 from autodiff.structured.recursive_calls import RecursiveCallee
@@ -211,7 +212,7 @@ class TangentWriter(CallTangents):
             return False
         same = [a for a in op.args if a.memory is not None and is_active(a) and self.dot(a) == dot]
         arrays = [v for v in (op.out, *same) if v is not None and v.memory is not None]
-        return any(v.memory.root().is_written for v in arrays)  # type: ignore[union-attr] # above
+        return any(v.root.is_written for v in arrays)
 
     def _in_own_memory(self, given: str, dot: str, array: str) -> None:
         """Copy a tangent to new memory with the layout of its array.
@@ -273,7 +274,7 @@ class TangentWriter(CallTangents):
             self.out.add(f"{self.constants.name(np.add)}.at({base}, ({index}), {value})")
             return
         sign = {"store": "=", "add": "+=", "sub": "-="}[op.code]
-        is_whole = op.data == ("known", Ellipsis) and op.code != "store"
+        is_whole = op.data == WHOLE and op.code != "store"
         self.out.add(f"{base} {sign} {value}" if is_whole else f"{base}[{index}] {sign} {value}")
 
     def _dot_of(self, op: Op) -> str | None:

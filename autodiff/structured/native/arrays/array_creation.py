@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.form.kinds import INT, UnsupportedError
 from autodiff.structured.native.arrays.array_loops import ArrayLoops
 from autodiff.structured.native.arrays.indexing import Indexing
 from autodiff.structured.native.llvm import memory
@@ -26,7 +26,7 @@ from autodiff.structured.native.numbers.scalars import Scalars
 from autodiff.structured.runtime_library import zeros_like
 from autodiff.structured.writing.rules.known_adjoints import place_of_join
 
-_INT, _INDICES = Kind(frozenset([int])), np.dtype(np.int64)
+_INDICES = np.dtype(np.int64)
 CONSTRUCTORS = frozenset({np.array, np.asarray})
 _DISPLAYED = {
     "z": (frozenset({complex, np.complex128}), np.dtype(complex)),
@@ -157,7 +157,7 @@ class ArrayCreation:
         over = self.range_of([x.value for x in numbers])
         result = e.allocate(np.dtype(np.int64), [self.trip_count(over)], self.store)
         with self.code.counted(result.shape[0]) as i:
-            e.store_item(result, i, Number(_INT, "i", b.add(over.start, b.mul(i, over.step))))
+            e.store_item(result, i, Number(INT, "i", b.add(over.start, b.mul(i, over.step))))
         return result
 
     def range_of(self, bounds: list) -> RangeValue:
@@ -353,7 +353,7 @@ class ArrayCreation:
 
         def body(at: list, k: Any) -> None:
             offset = b.sub(b.ptrtoint(at[0], I64), b.ptrtoint(mask.address, I64))
-            e.store_item(result, k, Number(_INT, "i", b.sdiv(offset, stride)))
+            e.store_item(result, k, Number(INT, "i", b.sdiv(offset, stride)))
 
         self._for_each_masked(mask, [mask], body)
         return result

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.form.kinds import INT, Kind, UnsupportedError
 from autodiff.structured.native.arrays.axis_functions import AxisFunctions
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.function_builder import TYPES, constant
 from autodiff.structured.native.lowered_values import Array, LazyArray, Number
 
-_FLOAT, _INT = Kind(frozenset([float])), Kind(frozenset([int]))
+_FLOAT = Kind(frozenset([float]))
 _OFFSETS = np.dtype(np.int64)
 _MOST_COMPARED = 256  # indices, each compared with all before it
 
@@ -83,7 +83,7 @@ class GatherScatter(AxisFunctions):
                 index = e.load_number(p.dtype, address).value
                 index = self.indexing.checked_index(index, view.shape[k])
                 total = b.add(total, b.mul(index, view.strides[k]))
-            e.store_number(_OFFSETS, Number(_INT, "i", total), at[0])
+            e.store_number(_OFFSETS, Number(INT, "i", total), at[0])
 
         e.for_each(shape, [offsets, *indices], body)
         row = view.with_axes([k for k in range(len(axes)) if k not in indexed])

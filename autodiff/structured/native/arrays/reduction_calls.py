@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
+from autodiff.structured.form.kinds import INT, Kind, UnsupportedError, kind_of_result
 from autodiff.structured.native.containers.growable_lists import ListOperations
 from autodiff.structured.native.lowered_values import (
     Array,
@@ -21,7 +21,6 @@ from autodiff.structured.native.lowered_values import (
 from autodiff.structured.writing.rules.known_adjoints import subscripts_of
 from chainrules_core.rules import name_of
 
-_INT = Kind(frozenset([int]))
 _EXTREMA = {np.max: ">", np.amax: ">", np.min: "<", np.amin: "<"}
 _POSITIONS = {np.argmax: ">", np.argmin: "<"}
 _COUNTS = frozenset({np.any, np.all, np.count_nonzero})
@@ -156,8 +155,8 @@ class ReductionCalls(ListOperations):
 
     def _reduced_integers(self, f: Any, x: Array | LazyArray) -> Any:
         """Reduce integers by their sum, or truth values by the number of true ones."""
-        code, total = self.code, Number(_INT, "i", self.elementwise.sum_integers(x))
-        size = Number(_INT, "i", functools.reduce(self.b.mul, x.shape))
+        code, total = self.code, Number(INT, "i", self.elementwise.sum_integers(x))
+        size = Number(INT, "i", functools.reduce(self.b.mul, x.shape))
         kind = kind_of_result(f, [x.kind])
         if f is np.mean:
             code.exit_if(code.equal(size.value, code.whole(0)))
@@ -185,4 +184,4 @@ class ReductionCalls(ListOperations):
             return result
         count = e.size_of(x.shape[k] for k in axes)
         self.code.exit_if(self.code.equal(count, self.code.whole(0)))
-        return self.call(operator.truediv, [result, Number(_INT, "i", count)])
+        return self.call(operator.truediv, [result, Number(INT, "i", count)])

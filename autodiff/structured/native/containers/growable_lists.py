@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.form.kinds import INT, Kind, UnsupportedError
 from autodiff.structured.native.containers.known_dicts import DictOperations, width_of_item
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.function_builder import I64, PTR, TYPES, constant, element_of
@@ -394,7 +394,7 @@ class ListOperations(DictOperations):
         return result
 
     def _sum_of_integers(self, xs: ListRef) -> Number:
-        total, kind = self.code.stored(self.code.whole(0)), Kind(frozenset([int]))
+        total, kind = self.code.stored(self.code.whole(0)), INT
         with self.code.counted(self.length(xs)) as i:
             parts = [Number(kind, "i", self.b.load(total, typ=I64)), self._item_at(xs, i)]
             self.b.store(self.scalars.function(operator.add, parts, kind).value, total)

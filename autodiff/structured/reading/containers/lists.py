@@ -18,8 +18,10 @@ import numpy as np
 
 from autodiff.structured.form.function_ir import Items, Memory, Named, Op, Value, known
 from autodiff.structured.form.kinds import (
+    BOOL,
     DICT,
     FIXED,
+    INT,
     LIST,
     TABLE,
     UNKNOWN,
@@ -34,7 +36,6 @@ from autodiff.structured.form.kinds import (
 from autodiff.structured.reading.containers.objects import ObjectReader
 from autodiff.structured.reading.libraries.python_decompositions import HEAPS
 
-_INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
 _ARRAY = (np.array, np.asarray)
 AT = ("value", 0)
 """The template of an index that is one value."""
@@ -63,7 +64,7 @@ class ListReader(ObjectReader):
         made = self.new_container(op, LIST)
         for x in items:
             if times is not None and known(x) is None:
-                memory_of(made).has_none = True
+                made.root.has_none = True
                 continue
             if times is not None and not x.kind.is_scalar:
                 raise UnsupportedError("a list that repeats items other than numbers")
@@ -89,7 +90,7 @@ class ListReader(ObjectReader):
     def _displayed_dict(self, items: Named, kind: Kind) -> Value:
         parts = list(map(self._as_item, items.values()))
         made = self.new_container(Op("dict", parts, data=tuple(items)), kind)
-        memory = memory_of(made)
+        memory = made.root
         memory.copies |= items.own_places
         for key, x in zip(items, parts, strict=True):
             if kind.is_dict:
@@ -110,7 +111,7 @@ class ListReader(ObjectReader):
         If the list has a name, the new one is a copy: it may be read, but not mutated.
         """
         made = self.new_list(list(map(self._as_item, items)))
-        memory_of(made).copies |= items.own_places
+        made.root.copies |= items.own_places
         return made
 
     def _as_item(self, x: Any) -> Value:
@@ -143,13 +144,13 @@ class ListReader(ObjectReader):
             raise UnsupportedError(
                 "a list of items other than numbers, texts, arrays, lists, dicts"
             )
-        if x.memory is not None and x.memory.root() is memory_of(xs):
+        if x.memory is not None and x.root is xs.root:
             raise UnsupportedError("a list that contains itself")
         self._item_memory(xs, at).takes(x.kind, x.memory)
 
     def _item_memory(self, xs: Value, at: Value | None) -> Memory:
         """Return the memory whose `items` is the kind of ``xs[at]``."""
-        memory = memory_of(xs)
+        memory = xs.root
         if not xs.kind.is_dict:
             if at is not None and not at.kind.is_integral:
                 raise UnsupportedError("an index of a list that is not an integer")
@@ -170,7 +171,7 @@ class ListReader(ObjectReader):
         """Note that a list or dict is mutated; raise if it is a tuple."""
         if xs.kind.is_fixed:
             raise UnsupportedError("a tuple that changes")
-        memory_of(xs).is_changed = True
+        xs.root.is_changed = True
 
     def fixed(self, xs: Value) -> Value:
         """Make a tuple of a list to which there is no other reference."""
@@ -208,13 +209,13 @@ class ListReader(ObjectReader):
         is_value = kind.is_scalar or kind.is_text or kind.is_member or bool(kind.parts)
         made = self.emit(Op("load" if is_value else "item", [xs, at], data=AT), kind)
         if not is_value:
-            made.memory.share(self._item_memory(xs, at).of_items)  # type: ignore[union-attr, arg-type]
+            made.root.share(self._item_memory(xs, at).of_items)  # type: ignore[arg-type] # it has one
         if xs.kind.is_list:
-            if not memory_of(xs).has_none:
-                self.read_unchecked.append(xs.memory)  # type: ignore[arg-type] # a list has one
+            if not xs.root.has_none:
+                self.read_unchecked.append(xs.root)
                 return made
             self.exit_unless(
-                self.emit(Op("length", [made, self.const(None)], f=operator.is_not), _BOOL)
+                self.emit(Op("length", [made, self.const(None)], f=operator.is_not), BOOL)
             )
         return made
 
@@ -225,7 +226,7 @@ class ListReader(ObjectReader):
 
     def length(self, xs: Value) -> Value:
         """Read ``len(xs)``."""
-        return self.emit(Op("length", [xs], f=len), _INT)
+        return self.emit(Op("length", [xs], f=len), INT)
 
     # -- functions of lists ------------------------------------------------------------------------
 
@@ -289,7 +290,7 @@ class ListReader(ObjectReader):
 
     def _joined(self, f: Callable, xs: Value, options: dict[str, Value]) -> Value:
         """Read a function that joins or stacks the items of a list."""
-        sample = self._sample(self._items_of(xs), memory_of(xs))
+        sample = self._sample(self._items_of(xs), xs.root)
         if not all(v.kind.is_known for v in options.values()):
             raise UnsupportedError("an option that is not a constant")
         named = {name: known(v) for name, v in options.items()}
@@ -317,11 +318,6 @@ class ListReader(ObjectReader):
         if inner.items is None:
             raise EmptyListError("a list of empty lists")
         return [self._sample(inner.items, inner)] * 2
-
-
-def memory_of(xs: Value) -> Memory:
-    """Return the memory of a list, dict or object, the same for all that may be aliases."""
-    return xs.memory.root()  # type: ignore[union-attr] # it has one
 
 
 def check_not_copied(memories: Iterable[Memory], what: str) -> None:

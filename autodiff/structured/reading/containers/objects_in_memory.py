@@ -25,6 +25,7 @@ from autodiff.structured.form.function_ir import (
     known,
 )
 from autodiff.structured.form.kinds import (
+    BOOL,
     FIXED,
     LIST,
     UNKNOWN,
@@ -37,11 +38,9 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.form.plain_classes import record_class
 from autodiff.structured.reading.containers.classes import class_of, is_data_descriptor, is_object
-from autodiff.structured.reading.containers.lists import ListReader, memory_of
+from autodiff.structured.reading.containers.lists import ListReader
 from autodiff.structured.reading.containers.objects import own_attributes
 from autodiff.structured.reading.scopes import LocalObject
-
-_BOOL = Kind(frozenset([bool]))
 
 
 class MemoryObjectReader(ListReader):
@@ -86,7 +85,7 @@ class MemoryObjectReader(ListReader):
 
     def _note_value(self, cls: type, name: str, owner: Value) -> None:
         """Note that an attribute has a value; raise if it is None in another object."""
-        key, field = (cls, name), memory_of(owner).fields[name].root()
+        key, field = (cls, name), owner.root.fields[name].root()
         if key in self.known_none and key not in self.optional_attributes:
             raise MayBeMissingError(key, like(field.items, field.of_items), True)
         self.known_present[key] = field
@@ -121,7 +120,7 @@ class MemoryObjectReader(ListReader):
         """Return whether an attribute is not None; None if it cannot be missing."""
         if type(owner) is not Value or not owner.kind.is_object:
             return None
-        cls, fields = class_of(owner), memory_of(owner).fields
+        cls, fields = class_of(owner), owner.root.fields
         if _flag(name) not in fields or is_data_descriptor(self.of_class(cls, name)):
             return None
         if name not in fields:
@@ -132,7 +131,7 @@ class MemoryObjectReader(ListReader):
 
     def exit_if_missing(self, owner: Value, name: str) -> None:
         """Exit the program if an attribute is missing."""
-        fields = memory_of(owner).fields
+        fields = owner.root.fields
         if _flag(name) in fields:
             if name not in fields:
                 raise UnsupportedError("an operator on None")
@@ -140,7 +139,7 @@ class MemoryObjectReader(ListReader):
 
     def set_in_memory(self, owner: Value, name: str, x: Any) -> None:
         """Bind an attribute of an object in memory."""
-        key, fields = (class_of(owner), name), memory_of(owner).fields
+        key, fields = (class_of(owner), name), owner.root.fields
         is_there = not _is_none(x)
         if not is_there:
             self._note_none(*key)
@@ -181,7 +180,7 @@ class MemoryObjectReader(ListReader):
                 made = super()._as_item(x)
             except MixedKindsError as error:  # fields of different kinds
                 raise InMemoryError(cls) from error
-            self.record_memories.append((made.memory, cls))  # type: ignore[arg-type] # a list has one
+            self.record_memories.append((made.root, cls))
             return made
         return super()._as_item(x)
 
@@ -189,7 +188,7 @@ class MemoryObjectReader(ListReader):
         """Read ``xs[at]``. All parts of a tuple are read, since it is immutable."""
         made = super().item(xs, at)
         if made.kind.is_object and class_of(made) is tuple:
-            parts = tuple([self.item(made, self.const(i)) for i in memory_of(made).fields])
+            parts = tuple([self.item(made, self.const(i)) for i in made.root.fields])
             self.whole_tuples[id(parts)] = parts, made
             return parts
         record = record_class(class_of(made)) if made.kind.is_object else None
@@ -200,14 +199,14 @@ class MemoryObjectReader(ListReader):
 
     def attribute_in_memory(self, owner: Value, name: str) -> Any:
         """Read an attribute of an object."""
-        fields = memory_of(owner).fields
+        fields = owner.root.fields
 
         def own() -> Any:
             if name in fields:
                 self.exit_if_missing(owner, name)
                 return self.item(owner, self.const(name))
             if _flag(name) not in fields:
-                self.class_attribute_reads.append((owner.memory, name))  # type: ignore[arg-type]
+                self.class_attribute_reads.append((owner.root, name))
                 return UNKNOWN
             if self.flags:  # a later statement of the loop may bind it
                 raise EmptyListError(f"attribute {name}, which is None")
@@ -244,7 +243,7 @@ class MemoryObjectReader(ListReader):
         if not (is_object(a) and is_object(b)):
             return NotImplemented
         if type(a) is Value is type(b):
-            return self.emit(Op("length", [a, b], f=operator.is_), _BOOL)
+            return self.emit(Op("length", [a, b], f=operator.is_), BOOL)
         made = [x for x in (a, b) if type(x) is LocalObject and not x.is_given]
         if all(type(x) is LocalObject for x in (a, b)) and made:
             return self.const(a is b)

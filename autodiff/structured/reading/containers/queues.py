@@ -13,13 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 from autodiff.structured.form.function_ir import Op, Value, known
-from autodiff.structured.form.kinds import BOUNDED, DEQUE, LIST, Kind, UnsupportedError
+from autodiff.structured.form.kinds import BOUNDED, DEQUE, INT, LIST, UnsupportedError
 from autodiff.structured.form.known_functions import most_items
-from autodiff.structured.reading.containers.lists import AT, memory_of
+from autodiff.structured.reading.containers.lists import AT
 from autodiff.structured.reading.containers.tables import TableReader
 from autodiff.structured.reading.libraries.python_decompositions import index_in_list
-
-_INT = Kind(frozenset([int]))
 
 
 class QueueReader(TableReader):
@@ -38,11 +36,13 @@ class QueueReader(TableReader):
             self._make_room(xs, 0)
         return super().append(xs, x)
 
-    def insert(self, xs: Value, at: Value, x: Any) -> None:
+    def insert(self, xs: Value, at: Any, x: Any) -> None:
         """Read ``xs.insert(at, x)``."""
-        x = self._as_item(x)
+        place, x = self.pack(at), self._as_item(x)
+        if not place.kind.is_integral:
+            raise UnsupportedError("an index of a list that is not an integer")
         self._note_item(xs, x)
-        self.emit_effect(Op("insert", [xs, x, at], data=AT))
+        self.emit_effect(Op("insert", [xs, x, place], data=AT))
 
     def delete_item(self, xs: Value, at: Value) -> None:
         """Read ``del xs[at]``."""
@@ -85,69 +85,55 @@ class QueueReader(TableReader):
         if method is None or not is_plain or len(node.args) not in method[1]:
             self.check_records(xs.memory)
             raise UnsupportedError(f"method {name} of a list")
-        made = method[0](self, xs, *node.args)
+        given = [self.as_list_display(a) if name == "extend" else a for a in node.args]
+        made = getattr(self, method[0])(xs, *map(self.expression, given))
         return self.const(None) if made is None else made
 
     def _maxlen_of(self, xs: Value) -> Value:
-        return self.emit(Op("length", [xs], f=most_items), _INT)
+        return self.emit(Op("length", [xs], f=most_items), INT)
 
     def _make_room(self, xs: Value, at: int) -> None:
         """Drop the item at an index if a deque is full."""
         is_full = self.emit_call(operator.eq, [self.length(xs), self._maxlen_of(xs)])
         self.branches(is_full, lambda: self.delete_item(xs, self.const(at)), lambda: None)
 
-    def _append(self, xs: Value, x: ast.expr) -> None:
-        self.append(xs, self.expression(x))
-
-    def _append_left(self, xs: Value, x: ast.expr) -> None:
-        item = self._as_item(self.expression(x))
+    def _append_left(self, xs: Value, x: Any) -> None:
+        item = self._as_item(x)
         if xs.kind == BOUNDED:
             self._make_room(xs, -1)
         self.insert(xs, self.const(0), item)
 
-    def _insert(self, xs: Value, at: ast.expr, x: ast.expr) -> None:
-        place, item = self.pack(self.expression(at)), self.expression(x)
-        if not place.kind.is_integral:
-            raise UnsupportedError("an index of a list that is not an integer")
-        self.insert(xs, place, item)
-
-    def _pop(self, xs: Value, at: ast.expr | None = None) -> Any:
-        return self._pop_at(xs, self.const(-1) if at is None else self.pack(self.expression(at)))
-
-    def _pop_left(self, xs: Value) -> Any:
-        return self._pop_at(xs, self.const(0))
-
-    def _pop_at(self, xs: Value, at: Value) -> Any:
-        made = self.item(xs, at)
-        self.delete_item(xs, at)
+    def pop(self, xs: Value, at: Any = None) -> Any:
+        """Read ``xs.pop(at)``."""
+        place = self.const(-1) if at is None else self.pack(at)
+        made = self.item(xs, place)
+        self.delete_item(xs, place)
         return made
 
-    def _extend_list(self, xs: Value, items: ast.expr) -> None:
-        found = self.expression(self.as_list_display(items))
-        memory = found.memory if type(found) is Value else None
-        if memory is not None and memory.root() is memory_of(xs):
+    def _pop_left(self, xs: Value) -> Any:
+        return self.pop(xs, self.const(0))
+
+    def _extend_list(self, xs: Value, items: Any) -> None:
+        if type(items) is Value and items.memory is not None and items.root is xs.root:
             raise UnsupportedError("a list extended by itself")
-        self.extended(xs, found)
+        self.extended(xs, items)
 
-    def _clear(self, xs: Value) -> None:
-        self.cleared(xs)
-
-    def _rotate(self, xs: Value, by: ast.expr | None = None) -> None:
-        steps = 1 if by is None else known(self.pack(self.expression(by)))
+    def _rotate(self, xs: Value, by: Any = None) -> None:
+        steps = 1 if by is None else known(self.pack(by))
         if type(steps) is not int or abs(steps) != 1:
             raise UnsupportedError("a deque that is rotated by more than one item")
         first, last = self.const(0), self.const(-1)
 
         def rotate() -> None:
             if steps == 1:
-                self.insert(xs, first, self._pop_at(xs, last))
+                self.insert(xs, first, self.pop(xs, last))
             else:
-                super(QueueReader, self).append(xs, self._pop_at(xs, first))
+                super(QueueReader, self).append(xs, self.pop(xs, first))
 
         self.branches(self.length(xs), rotate, lambda: None)
 
-    def _index_of(self, xs: Value, x: ast.expr) -> Any:
-        item = self.pack(self.expression(x))
+    def _index_of(self, xs: Value, x: Any) -> Any:
+        item = self.pack(x)
         if not (item.kind.is_scalar and self._items_of(xs).is_scalar):
             raise UnsupportedError("the index of what is no number")
         return self.inline(index_in_list, [xs, item], {})
@@ -156,22 +142,22 @@ class QueueReader(TableReader):
         return self.extended(self.new_list([]), xs)
 
 
-_OF_QUEUES: dict[str, tuple[Callable, tuple[int, ...]]] = {
-    "append": (QueueReader._append, (1,)),
-    "appendleft": (QueueReader._append_left, (1,)),
-    "pop": (QueueReader._pop, (0,)),
-    "popleft": (QueueReader._pop_left, (0,)),
-    "extend": (QueueReader._extend_list, (1,)),
-    "clear": (QueueReader._clear, (0,)),
-    "rotate": (QueueReader._rotate, (0, 1)),
+_OF_QUEUES: dict[str, tuple[str, tuple[int, ...]]] = {
+    "append": ("append", (1,)),
+    "appendleft": ("_append_left", (1,)),
+    "pop": ("pop", (0,)),
+    "popleft": ("_pop_left", (0,)),
+    "extend": ("_extend_list", (1,)),
+    "clear": ("cleared", (0,)),
+    "rotate": ("_rotate", (0, 1)),
 }
-_OF_LISTS: dict[str, tuple[Callable, tuple[int, ...]]] = {
-    "append": (QueueReader._append, (1,)),
-    "insert": (QueueReader._insert, (2,)),
-    "pop": (QueueReader._pop, (0, 1)),
-    "extend": (QueueReader._extend_list, (1,)),
-    "clear": (QueueReader._clear, (0,)),
-    "copy": (QueueReader._copy, (0,)),
-    "index": (QueueReader._index_of, (1,)),
+_OF_LISTS: dict[str, tuple[str, tuple[int, ...]]] = {
+    "append": ("append", (1,)),
+    "insert": ("insert", (2,)),
+    "pop": ("pop", (0, 1)),
+    "extend": ("_extend_list", (1,)),
+    "clear": ("cleared", (0,)),
+    "copy": ("_copy", (0,)),
+    "index": ("_index_of", (1,)),
 }
-"""The methods that are read, and how many arguments they may have."""
+"""Method of a list → the method that reads it, and how many arguments it may have."""

@@ -19,8 +19,8 @@ from autodiff.structured.form.function_ir import (
 )
 from autodiff.structured.form.kinds import (
     DICT,
+    INT,
     UNKNOWN,
-    Kind,
     ListInMemoryError,
     UnsupportedError,
 )
@@ -28,10 +28,8 @@ from autodiff.structured.form.known_functions import iteration_count
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.queues import QueueReader
-from autodiff.structured.reading.rewriting import as_list_comprehension
+from autodiff.structured.reading.iteration.iteration_space import IterationSpace
 from autodiff.structured.reading.scopes import ArgumentRows
-
-_BOOL = Kind(frozenset([bool]))
 
 
 class SequenceReader(QueueReader):
@@ -40,7 +38,9 @@ class SequenceReader(QueueReader):
     # Methods that subclasses define.
     expression_or_none: Callable[[ast.expr], Any]
     value: Callable[[ast.expr], Value]
-    _unpacked: Callable[[Any, int], list]
+    _items_to_unpack: Callable[[Any], list | IterationSpace]
+    _unpacked: Callable[[list | IterationSpace, int], list]
+    _append_each: Callable[[str, IterationSpace], None]
     sliced: Callable[[Value, list[Value]], Value]
 
     def on_tuple(self, node: ast.Tuple) -> Any:
@@ -61,13 +61,13 @@ class SequenceReader(QueueReader):
             if not isinstance(part, ast.Starred):
                 parts.append(self.expression(part))
                 continue
-            x = self.expression(as_list_comprehension(part.value))
-            if _has_unknown_length(x):
-                made = self.new_list([]) if made is None else made
-                made = self.extended(self.extended(made, Items(parts)), x)
-                parts = []
-            else:
-                parts += self._parts_of(x)
+            over = self._items_to_unpack(self.expression(self.as_list_display(part.value)))
+            if isinstance(over, list):
+                parts += over
+                continue
+            name = self.hold(self.extended(made or self.new_list([]), Items(parts)))
+            self._append_each(name, over)
+            made, parts = self.read(name), []
         return Items(parts) if made is None else self.extended(made, Items(parts))
 
     def on_dict(self, node: ast.Dict) -> Any:
@@ -115,11 +115,13 @@ class SequenceReader(QueueReader):
             if not isinstance(node, ast.Starred):
                 parts.append(self.expression(node))
                 continue
-            x = self.expression(as_list_comprehension(node.value))
-            if has_one_star and total is not None and others <= total and _has_unknown_length(x):
-                parts += self._unpacked(x, total - others)
+            over = self._items_to_unpack(self.expression(self.as_list_display(node.value)))
+            if isinstance(over, list):
+                parts += over
+            elif has_one_star and total is not None and others <= total:
+                parts += self._unpacked(over, total - others)
             else:
-                parts += self._parts_of(x)
+                raise UnsupportedError("the items of something whose length is not known")
         return parts
 
     def _parts_of(self, x: Any) -> list:
@@ -134,10 +136,7 @@ class SequenceReader(QueueReader):
 
     def of_known_text(self, text: Value, f: Callable, node: ast.Call) -> Any:
         """Read a method call on a constant string; evaluate it if all arguments are constants."""
-        args, named = (
-            self._displayed(list(map(as_list_comprehension, node.args))),
-            self._named(node),
-        )
+        args, named = self._displayed(list(map(self.as_list_display, node.args))), self._named(node)
         given = list(map(_constant_of, args))
         options = {name: _constant_of(x) for name, x in named.items()}
         if any(x is UNKNOWN for x in (*given, *options.values())):
@@ -230,7 +229,7 @@ class SequenceReader(QueueReader):
         if x.kind.parts:
             return self.const(len(x.kind.parts))
         if x.kind.is_array and x.kind.ndim:
-            return self.emit(Op("form", [x], data="len"), Kind(frozenset([int])))
+            return self.emit(Op("form", [x], data="len"), INT)
         return NotImplemented
 
     def _copied(self, f: type, xs: Any) -> Any:
@@ -276,11 +275,6 @@ def _constant_of(x: Any) -> Any:
             return UNKNOWN
         return parts if type(x) is Items else tuple(parts)
     return known(x) if type(x) is Value else UNKNOWN
-
-
-def _has_unknown_length(x: Any) -> bool:
-    """Whether this is an array or a list in memory, whose length is not known."""
-    return type(x) is Value and (x.kind.is_array or x.kind.is_list)
 
 
 def _plain_class(x: Any) -> type:

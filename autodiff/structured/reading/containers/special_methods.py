@@ -12,7 +12,7 @@ import numpy as np
 
 from autodiff.python_operators import COMPARISONS
 from autodiff.structured.form.function_ir import Value, known
-from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
+from autodiff.structured.form.kinds import INT, UNKNOWN, UnsupportedError
 from autodiff.structured.reading.containers.classes import ClassReader, class_of, is_object
 from autodiff.structured.reading.scopes import ClassLookup, OutsideObject
 from chainrules_core import rrule
@@ -97,7 +97,7 @@ class SpecialMethodReader(ClassReader):
         if type(n) is not Value or not n.kind.is_integral or np.bool_ in n.kind.classes:
             raise UnsupportedError("a length that is not an integer")
         self.exit_unless(self.emit_call(operator.ge, [n, self.const(0)]))
-        return n if n.kind == _INT or type(known(n)) is int else self.emit_call(int, [n])
+        return n if n.kind == INT or type(known(n)) is int else self.emit_call(int, [n])
 
     def truth_of_object(self, x: Any) -> Any:
         """Convert an object to a value of the same truth."""
@@ -143,7 +143,6 @@ class SpecialMethodReader(ClassReader):
         return self.inline(function, [x], {})
 
 
-_INT = Kind(frozenset([int]))
 _PYTHON_NUMBERS = frozenset({bool, int, float, complex})
 _ARRAY_PROTOCOL = (  # NumPy scalars convert an object with one of these to an array
     "__array__", "__array_interface__", "__array_struct__", "__buffer__", "__getitem__",

@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from autodiff.structured.form.function_ir import Items, Memory, Named, Op, Value, known
-from autodiff.structured.form.kinds import LIST, TABLE, Kind, UnsupportedError, join
+from autodiff.structured.form.kinds import BOOL, LIST, TABLE, Kind, UnsupportedError, join
 from autodiff.structured.form.known_functions import has_keys
-from autodiff.structured.reading.containers.lists import is_key, memory_of
+from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.objects_in_memory import MemoryObjectReader
 
-_BOOL = Kind(frozenset([bool]))
 _FACTORIES: dict[type, Any] = {float: 0.0, int: 0, list: None, set: None, collections.Counter: 0}
 _SET = TABLE._replace(owner=weakref.ref(set))
 
@@ -80,7 +79,7 @@ class TableReader(MemoryObjectReader):
     def _item_memory(self, xs: Value, at: Value | None) -> Memory:
         if not xs.kind.is_table:
             return super()._item_memory(xs, at)
-        memory = memory_of(xs)
+        memory = xs.root
         if at is not None:
             if not may_be_key(at.kind):
                 raise UnsupportedError("a key that is not an integer or string")
@@ -121,7 +120,7 @@ class TableReader(MemoryObjectReader):
             self._item_memory(xs, at)
         elif not may_be_key(at.kind):
             raise UnsupportedError("a key that is not an integer or string")
-        return self.emit(Op("length", [xs, at], f=operator.contains), _BOOL)
+        return self.emit(Op("length", [xs, at], f=operator.contains), BOOL)
 
     def list_of_keys(self, xs: Value) -> Value:
         """Return a new list of the keys."""
@@ -129,19 +128,19 @@ class TableReader(MemoryObjectReader):
             return self.list_in_memory(Items(map(self.const, self.keys_in_order(xs))))
         if xs.kind.is_set:
             raise UnsupportedError("the items of a set, whose order depends on how Python keeps it")
-        return self.list_of(list, memory_of(xs).keys, xs)
+        return self.list_of(list, xs.root.keys, xs)
 
     def list_of(self, f: Callable, items: Kind | None, *args: Value) -> Value:
         """Return a new list that a function makes, with items of this kind: keys or integers."""
         made = self.emit(Op("length", list(args), f=f), LIST)
-        self.lists.append(made.memory)  # type: ignore[arg-type] # a list has one
-        memory_of(made).items = items
+        self.lists.append(made.root)
+        made.root.items = items
         return made
 
     def keys_in_order(self, xs: Value) -> tuple:
         """Return the keys of a dict with fixed keys; the program exits if their order differs."""
-        keys = tuple(memory_of(xs).fields)
-        self.exit_unless(self.emit(Op("length", [xs, self.const(keys)], f=has_keys), _BOOL))
+        keys = tuple(xs.root.fields)
+        self.exit_unless(self.emit(Op("length", [xs, self.const(keys)], f=has_keys), BOOL))
         return keys
 
     def of_table_method(self, xs: Value, node: ast.Call) -> Any:
@@ -173,7 +172,7 @@ class TableReader(MemoryObjectReader):
 
     def item_or(self, xs: Value, at: Value, otherwise: Any) -> Any:
         """Read ``xs.get(at, otherwise)``."""
-        is_missing = is_key(known(at)) and known(at) not in memory_of(xs).fields
+        is_missing = is_key(known(at)) and known(at) not in xs.root.fields
         if not xs.kind.is_table and is_missing:
             return otherwise
         if self._item_memory(xs, at).items is None:  # none so far in this reading of a loop

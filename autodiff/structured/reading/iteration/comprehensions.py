@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.function_ir import Items, Named, Value, known
-from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of, samples
+from autodiff.structured.form.kinds import INT, UnsupportedError, kind_of, samples
 from autodiff.structured.form.known_functions import order_of, sorted_keys
-from autodiff.structured.reading.containers.lists import is_key, memory_of
+from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.sequences import is_sequence
 from autodiff.structured.reading.containers.tables import may_be_key
 from autodiff.structured.reading.iteration.iteration_space import IterationSpace
@@ -27,7 +27,6 @@ from autodiff.structured.reading.libraries.python_decompositions import (
     sort_keys,
 )
 from autodiff.structured.reading.rewriting import (
-    as_list_comprehension,
     comprehension_loop,
     renaming_for,
     search_loop,
@@ -36,7 +35,6 @@ from autodiff.structured.reading.rewriting import (
 from autodiff.structured.reading.scopes import LocalIterator
 
 _REAL = frozenset([float, np.float64, np.float32])
-_INT = Kind(frozenset([int]))
 _INTEGERS = frozenset([int, bool, np.int64, np.bool_])
 
 
@@ -122,16 +120,17 @@ class ComprehensionReader(LoopReader):
         )
 
     def as_list_display(self, node: ast.expr) -> ast.expr:
-        """Rewrite an iterator to a comprehension with all its items; return others unchanged."""
+        """Rewrite an iterator to a list comprehension of its items; return others unchanged."""
         if self.is_filter(node):
             item = self.hidden("item")
             xs, test = self.kept_by(node, item)  # type: ignore[arg-type] # it is a call
             kept = ast.comprehension(ast.Name(item, ast.Store()), xs, [test], 0)
             found = ast.ListComp(ast.Name(item, ast.Load()), [kept])
             return ast.fix_missing_locations(ast.copy_location(found, node))
-        is_call = isinstance(node, ast.Call)
-        if not is_call or not self._gives_items(node):  # type: ignore[arg-type] # it is one
-            return as_list_comprehension(node)
+        if isinstance(node, ast.GeneratorExp):
+            return ast.copy_location(ast.ListComp(node.elt, node.generators), node)
+        if not isinstance(node, ast.Call) or not self._gives_items(node):
+            return node
         item = self.hidden("item")
         over = ast.comprehension(ast.Name(item, ast.Store()), node, [], 0)
         made = ast.ListComp(ast.Name(item, ast.Load()), [over])
@@ -288,10 +287,11 @@ class ComprehensionReader(LoopReader):
 
     def set_of(self, xs: Any) -> Value:
         """Read ``set(xs)``."""
-        if type(xs) is not Value:
-            return self.new_set(self._parts_of(xs))
+        is_mapping = type(xs) is Value and xs.kind.is_mapping
+        over = self._items_to_unpack(self.list_of_keys(xs) if is_mapping else xs)
+        if isinstance(over, list):
+            return self.new_set(over)
         name, item = self.hold(self.new_set([])), self.hidden("item")
-        over = self._over_value(self.list_of_keys(xs) if xs.kind.is_mapping else xs)
         self._for_each(item, written("xs.add(item)", xs=name, item=item), over)
         return self.read(name)
 
@@ -309,7 +309,7 @@ class ComprehensionReader(LoopReader):
         if isinstance(xs, tuple):
             xs = self.list_in_memory(Items(xs))
         if type(xs) is Value and xs.kind.is_set:
-            xs = self.list_of(list, memory_of(xs).keys, xs)  # sorting forgets the order
+            xs = self.list_of(list, xs.root.keys, xs)  # sorting forgets the order
         elif type(xs) is Value and xs.kind.is_mapping:
             xs = self.list_of_keys(xs)
         if type(xs) is not Value or not (xs.kind.is_list or xs.kind.is_array):
@@ -324,7 +324,7 @@ class ComprehensionReader(LoopReader):
         keys = self.inline(sort_keys, [self.read(xs), key], {}) if has_key else self.read(xs)
         if type(keys) is Value and keys.kind.is_list and self._has_other_keys(keys):
             how = map(self.const, (bool(is_reversed), self._compared_parts(keys)))
-            order = self.list_of(order_of, _INT, keys, *how)
+            order = self.list_of(order_of, INT, keys, *how)
             return self.inline(items_at, [self.read(xs), order], {})
         self._check_keys(keys)
         f = reverse_sort_by_keys if is_reversed else sort_by_keys
@@ -334,7 +334,7 @@ class ComprehensionReader(LoopReader):
         """Whether sort keys are texts or tuples, which Python itself compares."""
         kind = self._items_of(keys)
         if kind.is_fixed:
-            inner = memory_of(keys).of_items.root().items  # type: ignore[union-attr] # it has one
+            inner = keys.root.of_items.root().items  # type: ignore[union-attr] # it has items
             return inner is not None and (inner.is_scalar or inner.is_text)
         is_tuple = kind.is_object and kind.owner() is tuple  # type: ignore[misc] # it has one
         return is_tuple or (may_be_key(kind) and not kind.is_scalar)
@@ -343,7 +343,7 @@ class ComprehensionReader(LoopReader):
         """Return how many parts of tuples can be compared; None for other sort keys."""
         if not self._items_of(keys).is_object:
             return None
-        fields = memory_of(keys).of_items.root().fields.values()  # type: ignore[union-attr]
+        fields = keys.root.of_items.root().fields.values()  # type: ignore[union-attr] # likewise
         kinds = [field.root().items for field in fields]
         are_plain = [kind is not None and (kind.is_scalar or kind.is_text) for kind in kinds]
         return [*are_plain, False].index(False)

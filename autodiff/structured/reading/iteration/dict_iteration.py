@@ -43,7 +43,7 @@ class DictIterationReader(NestedLoopReader):
         trips = 0 if self.is_empty(xs) else None
         over = IterationSpace(lambda: self.read(n), item, known=trips)
         over.lists.append((name, n))
-        over.tables.append(xs.memory)  # type: ignore[arg-type] # it has one
+        over.tables.append(xs.root)
         return over
 
     def _over_fixed_keys(self, xs: Value, view: str) -> IterationSpace:

@@ -121,6 +121,14 @@ class IteratorReader(LocalIteratorReader):
 
         return IterationSpace(over.length, item, known=over.known, computes=True, of=[over])
 
+    def _items_to_unpack(self, value: Any) -> list | IterationSpace:
+        """Return the items of a value, as an iteration space if their number is unknown."""
+        has_parts = isinstance(value, tuple) or (type(value) is Value and value.kind.parts)
+        if has_parts or is_object(value):
+            return self._parts_of(value)
+        over = self._over_value(value)
+        return over if over.known is None else list(self._known_items(over))
+
     def _over_value(self, value: Any) -> IterationSpace:
         """Return the iteration space of a value."""
         if is_object(value):
@@ -163,7 +171,7 @@ class IteratorReader(LocalIteratorReader):
         )
         over.lists.append((name, n))
         if xs.kind.is_queue:  # it must not change at all
-            over.read_only.append(xs.memory)  # type: ignore[arg-type] # it has one
+            over.read_only.append(xs.root)
         return over
 
     def _over_items(self, items: list) -> IterationSpace:
@@ -352,7 +360,7 @@ class IteratorReader(LocalIteratorReader):
             else self.inline(accumulate_items, [xs, f], {})
         )
         over = self._over_value(made)
-        over.read_only.append(xs.memory)  # type: ignore[arg-type] # it has one
+        over.read_only.append(xs.root)
         return over
 
     def _over_columns(self, node: ast.Call) -> IterationSpace:
@@ -360,7 +368,7 @@ class IteratorReader(LocalIteratorReader):
         rows = self.rows_of(node)
         over = self._over_value(self.columns(node, rows))
         if type(rows) is Value:
-            memory: Any = rows.memory.root()  # type: ignore[union-attr] # a list or array has one
+            memory: Any = rows.root
             over.read_only += [memory, *memory.within()]
         return over
 

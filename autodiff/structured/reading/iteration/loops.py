@@ -16,7 +16,7 @@ from autodiff.structured.form.function_ir import (
     While,
     ops_of,
 )
-from autodiff.structured.form.kinds import Kind, MixedKindsError, UnsupportedError
+from autodiff.structured.form.kinds import INT, Kind, MixedKindsError, UnsupportedError
 from autodiff.structured.form.known_functions import iteration_count
 from autodiff.structured.reading.builder import structure_of
 from autodiff.structured.reading.iteration.iteration_space import IterationSpace
@@ -24,7 +24,6 @@ from autodiff.structured.reading.iteration.iterators import MOST_UNROLLED, Itera
 from autodiff.structured.reading.jumps import breaks, recording_breaks, with_jumps_last
 from autodiff.structured.reading.scopes import LocalIterator
 
-_INT = Kind(frozenset([int]))
 _MOST_PASSES = 6
 
 
@@ -120,8 +119,8 @@ class LoopReader(IteratorReader):
             self.statements(nodes)
 
         def iteration() -> list:
-            slot.holds(_INT)
-            self.kinds[slot] = _INT
+            slot.holds(INT)
+            self.kinds[slot] = INT
             return self.read_blocks(read)
 
         body, bound = self._loop(iteration, node)

@@ -65,6 +65,22 @@ def bound(names: tuple[str, ...], args: list, given: dict[str, Any]) -> dict[str
     return named if fits else None
 
 
+def by_name(*names: str) -> Callable[[Callable[[dict[str, Any]], Choice]], Callable]:
+    """Return a decorator for selectors that get the arguments of a call by these names.
+
+    Calls without the first argument, or with other arguments, stay as they are.
+    """
+
+    def decorated(select: Callable[[dict[str, Any]], Choice]) -> Callable:
+        def select_by_name(args: list, given: dict[str, Any]) -> Choice:
+            named = bound(names, args, given)
+            return None if named is None or names[0] not in named else select(named)
+
+        return select_by_name
+
+    return decorated
+
+
 def by_rank(function: Callable, *ranks: int) -> Callable:
     """Return a selector for arrays of these ranks, without options."""
 

@@ -29,7 +29,7 @@ from autodiff.structured.reading.libraries import (
 )
 from autodiff.structured.reading.libraries.argument_checks import (
     Choice,
-    bound,
+    by_name,
     by_rank,
     first_or_last,
     is_first,
@@ -56,12 +56,9 @@ def _by_axes(function: Callable) -> Callable:
     return select
 
 
-def _select_diff(args: list, given: dict[str, Any]) -> Choice:
-    named = bound(("a", "n", "axis", "prepend", "append"), args, given)
-    if named is None:
-        return None
-    a: Any = named.get("a")
-    order = known_option(named, "n", 1)
+@by_name("a", "n", "axis", "prepend", "append")
+def _select_diff(named: dict[str, Any]) -> Choice:
+    a, order = named["a"], known_option(named, "n", 1)
     if not is_floats(a) or order not in (1, 2):
         return None
     at_first = is_first(a, known_option(named, "axis", -1))
@@ -101,13 +98,11 @@ def _select_cumsum(args: list, given: dict[str, Any]) -> Choice:
     return (new.cumsum_flat, args) if is_matrix else None
 
 
-def _select_correlate(args: list, given: dict[str, Any]) -> Choice:
-    named = bound(("a", "v", "mode"), args, given)
-    if named is None or not all(is_floats(v) and v.kind.ndim == 1 for v in args[:2]):
-        return None
-    mode = known_option(named, "mode", "valid")
-    is_one = len(args) >= 2 and mode in ("valid", "same", "full")
-    return (new.correlate, [*args[:2], mode]) if is_one else None
+@by_name("a", "v", "mode")
+def _select_correlate(named: dict[str, Any]) -> Choice:
+    both, mode = [named["a"], named.get("v")], known_option(named, "mode", "valid")
+    are_vectors = all(is_floats(v) and v.kind.ndim == 1 for v in both)
+    return (new.correlate, [*both, mode]) if are_vectors and mode in _MODES else None
 
 
 def _select_gradient(args: list, given: dict[str, Any]) -> Choice:
@@ -122,12 +117,9 @@ def _select_gradient(args: list, given: dict[str, Any]) -> Choice:
     return None if function is None else (function, args)
 
 
-def _select_roll(args: list, given: dict[str, Any]) -> Choice:
-    named = bound(("a", "shift", "axis"), args, given)
-    if named is None:
-        return None
-    a: Any = named.get("a")
-    shift, axis = named.get("shift"), known_option(named, "axis")
+@by_name("a", "shift", "axis")
+def _select_roll(named: dict[str, Any]) -> Choice:
+    a, shift, axis = named["a"], named.get("shift"), known_option(named, "axis")
     if not is_floats(a):
         return None
     if type(shift) is tuple and a.kind.ndim == 2:
@@ -158,21 +150,22 @@ def _select_clip(args: list, given: dict[str, Any]) -> Choice:
     return function, [a, limit]
 
 
-def _select_trapezoid(args: list, given: dict[str, Any]) -> Choice:
-    if not args or not is_floats(args[0]) or len(args) > 2:
+@by_name("y", "x", "dx", "axis")
+def _select_trapezoid(named: dict[str, Any]) -> Choice:
+    y = named["y"]
+    at_first = is_first(y, known_option(named, "axis", -1)) if is_floats(y) else None
+    if at_first is None or {"x", "dx"} <= named.keys():
         return None
-    y, at_first = args[0], is_first(args[0], known_option(given, "axis", -1))
-    steps = {name: v for name, v in given.items() if name != "axis"}
-    if at_first is None or len(args) + len(steps) > 2:
+    if (at_first or "axis" in named) and y.kind.ndim > 2:
         return None
     is_matrix = at_first and y.kind.ndim == 2
-    if (at_first or "axis" in given) and y.kind.ndim > 2:
-        return None
-    (step,) = (*args[1:], *steps.values()) or (1.0,)
-    if step == 1.0 or (steps.keys() == {"dx"} and is_float(step)):
-        return new.trapezoid_first_uniform if is_matrix else new.trapezoid_uniform, [y, step]
-    are_points = is_floats(step) and step.kind.ndim == 1 and steps.keys() <= {"x"}
-    return (new.trapezoid_first if is_matrix else new.trapezoid, [y, step]) if are_points else None
+    if "x" in named:
+        x = named["x"]
+        are_points = is_floats(x) and x.kind.ndim == 1
+        return (new.trapezoid_first if is_matrix else new.trapezoid, [y, x]) if are_points else None
+    step = named.get("dx", 1.0)
+    function = new.trapezoid_first_uniform if is_matrix else new.trapezoid_uniform
+    return (function, [y, step]) if step == 1.0 or is_float(step) else None
 
 
 def _select_polyval(args: list, given: dict[str, Any]) -> Choice:
@@ -183,12 +176,9 @@ def _select_polyval(args: list, given: dict[str, Any]) -> Choice:
     return (new.polyval, args) if is_floats(args[1]) else None
 
 
-def _select_pad(args: list, given: dict[str, Any]) -> Choice:
-    named = bound(("array", "pad_width", "mode"), args, given)
-    if named is None:
-        return None
-    a: Any = named.get("array")
-    mode = known_option(named, "mode", "constant")
+@by_name("array", "pad_width", "mode")
+def _select_pad(named: dict[str, Any]) -> Choice:
+    a, mode = named["array"], known_option(named, "mode", "constant")
     if not is_floats(a) or a.kind.ndim > 2 or mode not in (*_PADDINGS, *_PADDINGS_OF_AXES):
         return None
     widths = _pad_widths(named.get("pad_width"), a.kind.ndim)
@@ -222,23 +212,20 @@ def _select_fill_diagonal(args: list, given: dict[str, Any]) -> Choice:
     return (new.fill_diagonal, args) if is_float(args[1]) or is_integer(args[1]) else None
 
 
-def _select_split(args: list, given: dict[str, Any]) -> Choice:
-    named = bound(("ary", "indices_or_sections", "axis"), args, given)
-    if named is None or not is_floats(named.get("ary")):
-        return None
+@by_name("ary", "indices_or_sections", "axis")
+def _select_split(named: dict[str, Any]) -> Choice:
     a, n = named["ary"], known_option(named, "indices_or_sections")
+    if not is_floats(a):
+        return None
     function = first_or_last(a, known_option(named, "axis", 0), new.split_first, new.split_last)
     if function is None or type(n) is not int or not 0 < n <= _MOST_PARTS:
         return None
     return function, [a, n, Items(range(n))]
 
 
-def _select_delete(args: list, given: dict[str, Any]) -> Choice:
-    named = bound(("arr", "obj", "axis"), args, given)
-    if named is None:
-        return None
-    a: Any = named.get("arr")
-    i = named.get("obj")
+@by_name("arr", "obj", "axis")
+def _select_delete(named: dict[str, Any]) -> Choice:
+    a, i = named["arr"], named.get("obj")
     if not is_floats(a) or not is_integer(i):
         return None
     # Without an axis, NumPy flattens a matrix.
@@ -246,10 +233,8 @@ def _select_delete(args: list, given: dict[str, Any]) -> Choice:
     return (new.delete, [a, i]) if is_first(a, axis) else None
 
 
-def _select_full(args: list, given: dict[str, Any]) -> Choice:
-    named = bound(("shape", "fill_value", "dtype"), args, given)
-    if named is None or "shape" not in named:
-        return None
+@by_name("shape", "fill_value", "dtype")
+def _select_full(named: dict[str, Any]) -> Choice:
     value = named.get("fill_value")
     if type(value) is not Value or not value.kind.is_scalar:
         return None
@@ -275,11 +260,9 @@ def _select_append(args: list, given: dict[str, Any]) -> Choice:
     return None if given or len(both) != 2 or None in both else (new.append, both)
 
 
-def _select_linspace(args: list, given: dict[str, Any]) -> Choice:
-    named = bound(("start", "stop", "num"), args, given)
-    if named is None:
-        return None
-    ends, n = [named.get("start"), named.get("stop")], named.get("num", 50)
+@by_name("start", "stop", "num")
+def _select_linspace(named: dict[str, Any]) -> Choice:
+    ends, n = [named["start"], named.get("stop")], named.get("num", 50)
     are_ends = all(is_float(x) or is_integer(x) for x in ends)
     return (new.linspace, [*ends, n]) if are_ends and (n == 50 or is_integer(n)) else None
 
@@ -318,18 +301,19 @@ def _select_vander(args: list, given: dict[str, Any]) -> Choice:
     return new.vander_increasing if is_up else new.vander_decreasing, args
 
 
-def _select_take(args: list, given: dict[str, Any]) -> Choice:
-    if len(args) != 2 or not given.keys() <= {"axis"} or not is_floats(args[0]):
+@by_name("a", "indices", "axis")
+def _select_take(named: dict[str, Any]) -> Choice:
+    a, indices = named["a"], named.get("indices")
+    if not is_floats(a):
         return None
-    a, indices = args
     are_listed = type(indices) is Items and indices and all(map(is_integer, indices))
     is_array = type(indices) is Value and indices.kind.is_array and indices.kind.letter in "iu"
     is_element = is_integer(indices) and a.kind.ndim == 1  # a row would be a view
     if not (are_listed or is_array or is_element):
         return None
-    axis = known_option(given, "axis", 0 if a.kind.ndim == 1 else None)
+    axis = known_option(named, "axis", 0 if a.kind.ndim == 1 else None)
     function = first_or_last(a, axis, new.take_first, new.take_last)
-    return None if function is None else (function, args)
+    return None if function is None else (function, [a, indices])
 
 
 def _select_column_stack(args: list, given: dict[str, Any]) -> Choice:
@@ -347,6 +331,7 @@ def _select_matrix_power(args: list, given: dict[str, Any]) -> Choice:
 
 _MATRIX_POWERS = {2: new.matrix_square, 3: new.matrix_cube}
 _GRADIENT_IS_TUPLE = type(np.gradient(np.eye(2))) is tuple  # older versions return a list
+_MODES = ("valid", "same", "full")  # of a correlation
 _MOST_PARTS = 16  # of a split array: each has a variable
 _CLIP_OPTIONS = (("a_min", "min"), ("a_max", "max"))
 _NUMPY_CLASS: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float64}

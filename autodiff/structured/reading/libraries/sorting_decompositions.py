@@ -13,7 +13,7 @@ import numpy as np
 from autodiff.structured.form.function_ir import Items
 from autodiff.structured.reading.libraries.argument_checks import (
     Choice,
-    bound,
+    by_name,
     is_first,
     is_floats,
     known_option,
@@ -143,9 +143,9 @@ def _for_axis(a: Any, axis: Any, functions: tuple[Callable | None, ...]) -> Call
 def _by_axis(default: int | None, *functions: Callable | None) -> Callable:
     """Return a selector by axis, of which this is the default: see `_for_axis`."""
 
-    def select(args: list, given: dict[str, Any]) -> Choice:
-        named = bound(("a", "axis"), args, given)
-        if named is None or not is_floats(named.get("a")):
+    @by_name("a", "axis")
+    def select(named: dict[str, Any]) -> Choice:
+        if not is_floats(named["a"]):
             return None
         function = _for_axis(named["a"], known_option(named, "axis", default), functions)
         return None if function is None else (function, [named["a"]])
@@ -163,9 +163,9 @@ def _fractions(unit: int) -> Callable:
         is_one = type(q) is float or (unit > 1 and type(q) is int)
         return float(np.true_divide(q, unit)) if is_one and 0 <= q <= unit else None
 
-    def select(args: list, given: dict[str, Any]) -> Choice:
-        named = bound(("a", "q", "axis"), args, given)
-        if named is None or "q" not in named or not is_floats(named.get("a")):
+    @by_name("a", "q", "axis")
+    def select(named: dict[str, Any]) -> Choice:
+        if "q" not in named or not is_floats(named["a"]):
             return None
         a, axis, q = named["a"], known_option(named, "axis"), known_parts(named["q"])
         if isinstance(q, list):

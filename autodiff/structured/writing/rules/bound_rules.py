@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ def resolve_rules(blocks: Any) -> None:
                 op.rule = _rule_of(op)
 
 
+@dataclass(eq=False, slots=True)
 class BoundRule:
     """A rule with the arguments of a call bound to its parameters.
 
@@ -39,13 +41,10 @@ class BoundRule:
         If `rule` is an expression of another rule, that rule.
     """
 
-    def __init__(
-        self, rule: Any, args: list, options: dict[str, Any], source: BoundRule | None = None
-    ) -> None:  # fmt: skip
-        self.rule = rule
-        self.args = args
-        self.options = options
-        self.source = source
+    rule: Any
+    args: list
+    options: dict[str, Any]
+    source: BoundRule | None = None
 
 
 def is_elementwise(op: Op) -> bool:
@@ -80,7 +79,7 @@ def _rule_of(op: Op) -> Any:
     """
     if isinstance(op.f, RuleLike):
         return BoundRule(op.f, op.args, {})
-    values = (*op.args, *op.options.values())
+    values = op.operands
     if not any(v.kind.has_floats for v in values):
         return None
     entry = ruled_entry(op.f)
@@ -149,7 +148,7 @@ class _RuleOfClasses:
 
 def _resolved(entry: Any, op: Op, is_last: bool) -> tuple[Any, BoundRule] | None:
     """Resolve the rule with samples, whose identity shows where each argument goes."""
-    given = [*op.args, *op.options.values()]
+    given = op.operands
     sample_of = {v: _sample(v, is_last) for v in given}
     named = {name: sample_of[v] for name, v in op.options.items()}
     resolved = entry.resolve(tuple([sample_of[v] for v in op.args]), named, None)

@@ -69,12 +69,12 @@ def _are_known_numbers(x: tuple) -> bool:
 def is_copy(op: Op) -> bool:
     """Whether a call copies a number or array, perhaps to a complex one."""
     if op.f is np.ndarray.astype and len(op.args) == 2 and not op.options:
-        given, made = (v.kind.dtype for v in (op.args[0], op.out))  # type: ignore[union-attr]
+        given, made = (v.kind.dtype for v in (op.args[0], op.out))
         return made == np.complex128 and given in _DTYPES
     if op.f in _FLOATS:  # float(x) of a float
         is_one = len(op.args) == 1 and op.args[0].kind.classes <= _FLOATS and not op.options
         return is_one and _has_own_rule(op)
-    return op.f in _COPIES and op.args[0].kind == op.out.kind  # type: ignore[union-attr] # a call
+    return op.f in _COPIES and op.args[0].kind == op.out.kind
 
 
 def _has_own_rule(op: Op) -> bool:
@@ -288,7 +288,7 @@ def subscripts_of(text: str) -> tuple[list[str], str]:
 
 def is_choice(op: Op) -> bool:
     """Whether a call chooses elements by a condition: ``np.where(condition, a, b)``."""
-    if op.f is not np.where or len(op.args) != 3 or op.options or not op.out.kind.is_array:  # type: ignore[union-attr] # a call
+    if op.f is not np.where or len(op.args) != 3 or op.options or not op.out.kind.is_array:
         return False
     return _has_own_rule(op)
 

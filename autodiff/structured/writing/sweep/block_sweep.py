@@ -170,9 +170,9 @@ class BlockSweep:
         if self.e.has_shadow(v):
             shadow = self.e.shadow(v)
             if waits and shadow.isidentifier() and not self.e.for_native:
-                self.deferred.add(v.memory.root(), shadow, text)  # type: ignore[union-attr] # it has one
+                self.deferred.add(v.root, shadow, text)
                 return
-            self.deferred.flush_zeros(v.memory.root())  # type: ignore[union-attr] # it has one
+            self.deferred.flush_zeros(v.root)
             if not shadow.isidentifier():
                 self.out.add(f"s = {shadow}")
                 shadow = "s"
@@ -195,7 +195,7 @@ class BlockSweep:
         e = self.e
         part = strided_part(e, v, is_shadow=True)
         if part is not None:
-            self.deferred.flush_zeros(v.memory.root())  # type: ignore[union-attr] # it has one
+            self.deferred.flush_zeros(v.root)
             text = x if isinstance(x, str) else e.need(x)
             self.out.add(f"{e.blas('add_to_part')}({part}, {factor}, {text})")
             return
@@ -206,7 +206,7 @@ class BlockSweep:
 
     def shadow_of(self, v: Value) -> str:
         """Return the shadow of a value, ready for an addition."""
-        self.deferred.flush_zeros(v.memory.root())  # type: ignore[union-attr] # an array has one
+        self.deferred.flush_zeros(v.root)
         return self.e.shadow(v)
 
     def is_for_blas(self, *values: Any) -> bool:
@@ -244,7 +244,7 @@ class BlockSweep:
         expression.
         """
         if self.e.has_shadow(v):
-            self.deferred.flush(v.memory.root())  # type: ignore[union-attr] # an array has one
+            self.deferred.flush(v.root)
             shadow = self.e.shadow(v)
             if shadow.isidentifier():
                 return shadow
@@ -272,7 +272,7 @@ class BlockSweep:
         if op.code in WITHOUT_VALUES or op in self.swept:
             return
         v = op.out
-        values = (v, *op.args, *op.options.values())
+        values = (v, *op.operands)
         self.is_complex = any(x.is_complex for x in values if x is not None)
         if v is None:
             (write_list if op.code in LIST_WRITES else BlockSweep.write)(self, op)
@@ -294,7 +294,7 @@ class BlockSweep:
             if any(bars.values()):
                 sweep_tuple(self, op, parts, bars)
             return
-        given = op.rule.args if is_by_partials(op) else (*op.args, *op.options.values())
+        given = op.rule.args if is_by_partials(op) else op.operands
         active = [a for a in given if isinstance(a, Value) and is_active(a)]
         once = op.code == "load" or (len(active) == 1 and not assembles_array(op))
         is_signed = op.code == "load" or is_by_partials(op)
@@ -330,7 +330,7 @@ class BlockSweep:
             return
         index = e.index(op.data, [e.need(a) for a in at])
         if e.has_shadow(base):
-            self.deferred.flush_zeros(base.memory.root())  # type: ignore[union-attr] # it has one
+            self.deferred.flush_zeros(base.root)
             shadow = e.place(op)
         else:
             shadow = self.own(base)
@@ -343,7 +343,7 @@ class BlockSweep:
         """Undo a write: take the cotangent of the written value, and restore the old contents."""
         e = self.e
         base, value, *at = op.args
-        memory = base.memory.root()  # type: ignore[union-attr] # an array has one
+        memory = base.root
         is_restored = e.must_restore(op, self.block.ops)
         texts = [e.need(a) for a in at] if memory.is_active or is_restored else []
         index = e.index(op.data, texts) if texts or not at else ""
@@ -371,7 +371,7 @@ class BlockSweep:
         elif region.is_array and not (is_copy or self.is_added_now(op)):
             text += ".copy()"
         if is_active(value):
-            is_same = e.has_shadow(value) and value.memory.root() is memory  # type: ignore[union-attr] # it has one
+            is_same = e.has_shadow(value) and value.root is memory
             if is_zeroed and is_same:  # the part set to zero may overlap that added to
                 self.out.add(f"w = {text}.copy()")
                 self.set_to_zero(memory, part, is_view)
@@ -417,9 +417,9 @@ class BlockSweep:
         base, value, *at = op.args
         if op.code != "store" or self.e.has_shadow(value) or not self._is_elementwise_once(value):
             return None
-        memory = base.memory.root()  # type: ignore[union-attr] # an array has one
+        memory = base.root
         arrays = [a for a in value.op.rule.args if isinstance(a, Value) and a.memory is not None]
-        aliases = [a for a in arrays if a.memory.root() is memory]  # type: ignore[union-attr] # it has one
+        aliases = [a for a in arrays if a.root is memory]
         if len(aliases) != 1 or aliases[0].kind.ndim != value.kind.ndim:
             return None
         (old,) = aliases

@@ -150,7 +150,7 @@ def _reduced(
     """Pull back the cotangent of a norm or extremum."""
     e, x = s.e, op.args[0]
     index = index_of_reduced_axes(axes, keepdims, x.kind.ndim)
-    along = f", {axes}" if op.out.kind.is_array else ""  # type: ignore[union-attr] # a call
+    along = f", {axes}" if op.out.kind.is_array else ""
     text = f"{g}{index}, {e.need(op.out)}{index}, {e.need(x)}{along}"
     s.add_to(x, f"{e.constants.name(back)}({text})")
 
@@ -165,7 +165,7 @@ def _summed(s: Any, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> No
     if s.e.has_shadow(a):
         s.add_to(a, g)
         return
-    lasts = not op.out.kind.is_array  # type: ignore[union-attr] # a call makes a value
+    lasts = not op.out.kind.is_array
     dtype = s.e.const(a.kind.dtype)
     text = f"spread({g}, {s.e.shape_of(a)}, {dtype})"
     if a.kind.dtype == np.float64 and not (s.is_complex or s.e.for_native):
@@ -198,7 +198,7 @@ def _choice(s: Any, op: Op, g: str) -> None:
     """Give each argument of `np.where` the cotangents of the elements chosen from it."""
     e, where = s.e, s.e.constants.name(np.where)
     condition, a, b = op.args
-    ndim = op.out.kind.ndim  # type: ignore[union-attr] # a call makes a value
+    ndim = op.out.kind.ndim
     both = (a, f"{g}, 0.0"), (b, f"0.0, {g}")
     terms = [(v, f"{where}({e.need(condition)}, {text})") for v, text in both if is_active(v)]
     for v, term in _named(s, terms):
@@ -264,7 +264,7 @@ def _inverse_of(s: Any, a: Value) -> Value | None:
     """Return the inverse of a matrix, if the block computes it and neither is written into."""
     for op in s.block.ops:
         if op.code == "call" and op.f is np.linalg.inv and op.args[0] is a:
-            is_changed = any(v.memory.root().is_written for v in (a, op.out))
+            is_changed = any(v.root.is_written for v in (a, op.out))
             return None if is_changed else op.out
     return None
 

@@ -42,7 +42,7 @@ def _put_back(s: Any, op: Op) -> None:
     """Insert the shadow of a removed item again, which has no cotangent from later."""
     e = s.e
     base, at = op.args
-    is_of_numbers = base.memory.root().of_items is None  # type: ignore[union-attr] # it has one
+    is_of_numbers = base.root.of_items is None
     if not e.has_shadow(base) or (base.kind.is_table and is_of_numbers):
         return
     s.deferred.flush_all()

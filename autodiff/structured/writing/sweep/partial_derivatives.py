@@ -62,7 +62,7 @@ def _computed_before(s: Any, f: Any, a: Value | None) -> str | None:
 
 
 def _is_written(v: Any) -> bool:
-    return v.memory is not None and v.memory.root().is_written
+    return v.memory is not None and v.root.is_written
 
 
 def is_quotient(s: Any, op: Op, bound: BoundRule) -> bool:
@@ -73,7 +73,7 @@ def is_quotient(s: Any, op: Op, bound: BoundRule) -> bool:
     e, rule = s.e, bound.rule
     if e.for_native or e.has_strong_zero(op):
         return False
-    ndim = op.out.kind.ndim  # type: ignore[union-attr] # a call makes a value
+    ndim = op.out.kind.ndim
     if any(v.kind.is_array != bool(ndim) for v in bound.args):
         return False
     texts = [partial_source(p, lambda i: "yab"[i], 3, e.constants) for p in rule.partials[0]]

@@ -33,7 +33,7 @@ def sweep_tuple(s: Any, op: Op, parts: list[Value], bars: dict[int, str | None])
         s.add_to(op.args[0], f"{s.e.constants.name(eigh_back)}({given})")
         return
     bound = rule_with_pullback(op)
-    kind: Any = op.out.kind  # type: ignore[union-attr] # a call makes a value
+    kind: Any = op.out.kind
     (cls,) = kind.classes
     texts = [str(bars.get(i)) for i in range(len(kind.parts))]
     apply_pullback(s, op, bound, f"several({s.e.constants.name(cls)}, {', '.join(texts)})")

@@ -46,7 +46,7 @@ def strided_part(e: Any, v: Value, is_shadow: bool) -> str | None:
     start, stop, step = [None if k is None else at[k] for k in parts[0][1:]]
     if axes != len(parts) or step is not None or not are_nonnegative(op, at, e.order):
         return None
-    if is_shadow and base.memory.root() in e.layouts:  # type: ignore[union-attr] # an array has one
+    if is_shadow and base.root in e.layouts:
         return None
     name = base.op.data.name + ("_b" if is_shadow else "")
     e.blas_memories[name] = "from_end_of" if is_reversed else "columns_of"

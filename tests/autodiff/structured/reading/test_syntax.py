@@ -183,6 +183,25 @@ def parts_of_numbers(x: Any) -> Any:
     return total
 
 
+def unpacked_iterators(x: Any) -> Any:
+    def product(u: Any, v: Any) -> Any:
+        return u * v
+
+    total, found = 0.0, {}
+    for i in range(4):
+        found[i] = x[i] * 2.0
+    for i in range(4):
+        *first, last = range(i + 2)
+        a, *between, b = found.values()
+        c, d = "37"
+        *_, (key, value) = found.items()
+        (p, q), *rest = zip(x, reversed(x), strict=False)
+        total += x[i] * last + len(first) * a * between[1] + b * int(c) * int(d) + value * key
+        total += p * q * len(rest) * product(*(v * v for v in x[:2]))
+        total += sum([*found.values(), *map(abs, x)]) * x[i] * len([*found, *range(i), i])
+    return total
+
+
 def bound_by_the_loop_alone(x: Any) -> Any:
     for i in range(3):
         y = x * (i + 1)
@@ -224,7 +243,7 @@ PROGRAMS = [
     function_inside, function_as_argument, lists_of_numbers, loops_over_arrays,
     rows_written_by_a_loop, choices, return_in_nested_loops, return_of_an_endless_loop,
     unpacked_arrays, value_read_in_a_branch, shadowed_names, tuples_given_in_other_blocks,
-    branching_tests, quotient_and_remainder, parts_of_numbers,
+    branching_tests, quotient_and_remainder, parts_of_numbers, unpacked_iterators,
 ]  # fmt: skip
 
 

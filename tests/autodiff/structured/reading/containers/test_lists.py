@@ -153,6 +153,16 @@ def added_to(x: Any, n: int) -> Any:
     return sum(xs) * xs[1]
 
 
+def added_to_from_iterators(x: Any, n: int) -> Any:
+    xs, d = [x[0]], {}
+    for i in range(n):
+        d[i % 3] = x[i % 4] * i
+        xs += (v * i for v in x[:2])
+        xs += d.values()
+        xs += range(i)
+    return sum(xs) * xs[-n] * xs[2 - n] * len(set(d))
+
+
 def removes_items(x: Any, n: int) -> Any:
     out = [x[0]]
     for i in range(n):
@@ -175,7 +185,7 @@ BY_PROGRAMS = (
     trajectory, reads_earlier_items, recursion_of_numbers, generator_with_condition,
     nested_comprehension, dynamic_programming, table_of_lists, pieces_of_several_lengths,
     grows_after_it_was_read, goes_over_lists, writes_into_items, replaces_items, has_two_names,
-    new_list_in_each_turn, in_a_branch, added_to,
+    new_list_in_each_turn, in_a_branch, added_to, added_to_from_iterators,
 )  # fmt: skip
 
 
@@ -194,6 +204,13 @@ def of_several_kinds(x: Any, n: int) -> Any:
     return sum(out[2:]) + np.sum(out[1]) * out[0]
 
 
+def sum_with_an_array(x: Any, n: int) -> Any:
+    xs = [x[0]]
+    for _ in range(n):
+        xs += x  # the array decides: it is added to each
+    return xs[1]
+
+
 def is_returned(x: Any, n: int) -> Any:
     out = []
     for i in range(n):
@@ -201,7 +218,7 @@ def is_returned(x: Any, n: int) -> Any:
     return out
 
 
-TRACED = (grows_while_it_is_gone_over, of_several_kinds)
+TRACED = (grows_while_it_is_gone_over, of_several_kinds, sum_with_an_array)
 X = np.array([0.2, 0.45, 0.9, 1.3, 0.7])
 
 

@@ -174,6 +174,7 @@ def by_methods(x: Any, w: Any) -> Any:
     total = 0.0
     for k in range(3):
         y = x.transpose() * x[k, 0] + x.transpose(1, 0) + x.transpose((1, 0)) * x.swapaxes(0, 1)
+        total += np.sum(np.take(x, [k, 0], 1) ** 2)
         total += y.reshape(1, 30).squeeze(0)[k] + w[w.argsort()[k]] * w.take([0, 2]).sum()
         z = w.astype(complex)
         z[k] = z[k] * w[0]
