@@ -174,8 +174,12 @@ class PurityVisitor(NameOrigins):
             raise self._doubt(node, "an attribute is written")
         if owner.id == self.own:
             self.proof.classes.writing.add(self.kind)
-        elif not self._is_local(owner.id) or self._origins(owner.id) != {OBJECT}:
+        elif not self._is_local(owner.id):
             raise self._doubt(node, "an attribute is written")
+        elif self._origins(owner.id) != {OBJECT}:
+            self.proof.note_write(self._doubt(node, "an attribute is written"))
+            if hasattr(np.ndarray, node.attr):
+                raise self._doubt(node, f"{node.attr!r} is written, perhaps of an array")
         if node.attr.startswith("__"):
             raise self._doubt(node, f"{node.attr!r} is written")
         self.proof.classes.origins.setdefault(node.attr, set()).add(origin)
@@ -209,7 +213,8 @@ class PurityVisitor(NameOrigins):
         elif isinstance(target, ast.Subscript):
             self._check_write(node, target.value, {ARRAY})
             if isinstance(node.op, ast.BitOr):  # the element may be a dict
-                raise self._doubt(node, "what is written into may be another's")
+                doubt = self._doubt(node, "what is written into may be another's")
+                self.proof.note_write(doubt)
         self.visit(target)
         self.visit(node.value)
 
@@ -221,18 +226,20 @@ class PurityVisitor(NameOrigins):
         is_seen = name in self.scopes[-1].all and place in places_of([self.g])
         known = self.proof.numbers.setdefault(place, name)  # or from another file of this name
         if not is_seen or not is_alone(node, self.node) or known != name:
-            raise self._doubt(node, f"{name!r}, which is written into, may be another's")
+            doubt = self._doubt(node, f"{name!r}, which is written into, may be another's")
+            self.proof.note_write(doubt)
 
     def _check_write(self, node: ast.AST, owner: ast.expr, allowed: set[str]) -> None:
-        """Check that a container or array that is written into was created here."""
+        """Note a write into a container or array that may not have been created here."""
         if isinstance(owner, ast.Attribute) and self._is_own_object(owner.value):
             doubt = self._doubt(node, f"{owner.attr!r}, which is written into, may be another's")
             self.proof.classes.written.append((owner.attr, allowed, doubt))
             return
         if not isinstance(owner, ast.Name) or not self._is_local(owner.id):
-            raise self._doubt(node, "what is written into may be another's")
-        if not self._origins(owner.id) <= allowed:
-            raise self._doubt(node, f"{owner.id!r}, which is written into, may be another's")
+            self.proof.note_write(self._doubt(node, "what is written into may be another's"))
+        elif not self._origins(owner.id) <= allowed:
+            doubt = self._doubt(node, f"{owner.id!r}, which is written into, may be another's")
+            self.proof.note_write(doubt)
 
     def _is_own_object(self, owner: ast.expr) -> bool:
         """Whether this names ``self``, or an object created here."""
@@ -392,8 +399,11 @@ class PurityVisitor(NameOrigins):
         self.imported[name] = value
 
     def _delete(self, node: ast.Delete) -> None:
-        if not all(isinstance(target, ast.Name) for target in node.targets):
-            raise self._doubt(node, "what is deleted may be another's")
+        for target in node.targets:
+            if isinstance(target, ast.Subscript):
+                self.visit(target)
+            elif not isinstance(target, ast.Name):
+                raise self._doubt(node, "what is deleted may be another's")
 
     def _assert(self, node: ast.Assert) -> None:
         self.visit(node.test)

@@ -24,6 +24,7 @@ from autodiff.compiler.recording.content_guards import (
     Mentioned,
     Snapshot,
     content_of,
+    is_fixed,
     is_of_users,
     same,
 )
@@ -89,6 +90,10 @@ class Dependency:
         """Note the content of a container or object, of attributes only those with these names."""
         if self.content is None:
             self.inside = Snapshot(self.value, names) or None
+
+    def may_be_written(self) -> bool:
+        """Whether the variable may hold something that can be written into."""
+        return self.inside is not None or not is_fixed(self.value)
 
     def has_changed(self) -> bool:
         """Whether the variable has another value, or something else is in it."""
