@@ -79,8 +79,7 @@ def _keep(record: CallRecord, variant: Any, f: Any, proof: Proof) -> None:
     record.parts = call_records.parts_of(f)
     record.forget(call_records.MOST_VARIANTS - 1)
     arrays = [(x, call_records.bits(x).copy(), x.dtype) for x in proof.arrays]
-    names = list(proof.names.values())
-    record.variants = [(variant, arrays, names), *record.variants]
+    record.variants = [(variant, arrays), *record.variants]
 
 
 def _make_room(f: Any) -> None:
@@ -106,7 +105,7 @@ def _recorded(record: CallRecord, call: DerivativeCall, proof: Proof) -> Any:
     def derivative(*args: Any, **kwargs: Any) -> Any:
         return transform(f, args, kwargs, *chosen)
 
-    exact = any(v.program.exact for v, _, _ in record.variants)
+    exact = any(v.program.exact for v, _ in record.variants)
     seconds = min(max(call_records.STALL, 2.0 * record.spent), call_records.LONGEST_STALL)
     budget = Budget(seconds, call_records.MOST_BYTES, may_unroll=True)
     return recorded(

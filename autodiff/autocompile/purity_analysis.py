@@ -12,7 +12,6 @@ it may write anywhere: the recording shows whether it writes into an argument.
 
 from __future__ import annotations
 
-import builtins
 import functools
 import inspect
 import types
@@ -22,14 +21,14 @@ from typing import Any
 import numpy as np
 
 from autodiff.autocompile import pure_functions
-from autodiff.autocompile.escape_analysis import MISSING, Impurity as Impurity
+from autodiff.autocompile.escape_analysis import Impurity as Impurity
 from autodiff.autocompile.purity_visitor import PurityVisitor
 from autodiff.autocompile.user_classes import UserClasses, is_plain_class
 from autodiff.compiler.recording.content_guards import SMALL, content_of
 from autodiff.compiler.recording.executed_code import Place, places_of
 from autodiff.intercept.runtime.rule_wrappers import has_rule
 from autodiff.intercept.source.find_source import definition_of
-from autodiff.intercept.source.library_code import is_library, is_of_library
+from autodiff.intercept.source.library_code import is_library
 from chainrules_core.rules import name_of
 
 _CONSTANTS = frozenset(
@@ -59,9 +58,6 @@ class Proof:
     ----------
     arrays : list of ndarray
         The large outer arrays that it reads; the proof holds for their present contents.
-    names : dict
-        The names that it reads from library modules: (id of the namespace, name) → the namespace,
-        the name, and its value. The program itself guards other variables.
     numbers : dict
         (File, line) of ``t += h`` → `t`, for statements that are pure only if `t` is a number.
     takes_containers : bool
@@ -75,7 +71,6 @@ class Proof:
 
     def __init__(self, f: Any, objects: Sequence = ()) -> None:
         self.arrays: list[np.ndarray] = []
-        self.names: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
         self.numbers: dict[tuple[str, int], str] = {}
         self.takes_containers = True
         self._reads_mutable = False  # from outside
@@ -143,8 +138,6 @@ class Proof:
         doubt = self.classes.doubt()
         if doubt is not None:
             raise doubt
-        for own, name in self.classes.hooks():
-            self.names[id(own), name] = own, name, own.get(name, MISSING)
         if self.classes.kinds:
             self.most_given = max(self.most_given, self.classes.most_given)
 
@@ -166,21 +159,6 @@ class Proof:
         for default in (*(g.__defaults__ or ()), *(g.__kwdefaults__ or {}).values()):
             self.value(default, f"a default of {name_of(g)}")
         PurityVisitor(self, g, g is self._first, kind).definition(found.node)
-
-    def read(self, module: types.ModuleType, name: str) -> Any:
-        """Return the value of a name in a module, or `MISSING`; guard it in library modules."""
-        value = vars(module).get(name, MISSING)
-        if is_of_library(module):
-            self.names[id(module), name] = vars(module), name, value
-        return value
-
-    def built_in(self, scope: dict[str, Any], name: str) -> Any:
-        """Return the value of a builtin; guard it, and that the user's module does not hide it."""
-        own = vars(builtins)
-        value = own.get(name, MISSING)
-        self.names[id(scope), name] = scope, name, MISSING
-        self.names[id(own), name] = own, name, value
-        return value
 
     def called(self, g: Any, label: str, given: float) -> None:
         """Prove an outer value that is called with at most `given` arguments."""

@@ -388,7 +388,8 @@ class PurityVisitor(NameOrigins):
         if node.level or module is None or not is_of_library(module):
             raise self._doubt(node, "an import is not followed")
         for alias in node.names:
-            self._bind_import(node, alias.asname or alias.name, self.proof.read(module, alias.name))
+            value = vars(module).get(alias.name, MISSING)
+            self._bind_import(node, alias.asname or alias.name, value)
 
     def _bind_import(self, node: ast.stmt, name: str, value: Any) -> None:
         """Record the value of an imported name, which must have no other binding."""

@@ -214,12 +214,6 @@ class UserClasses:
         self._seen.add(key)
         return True
 
-    def hooks(self) -> Iterator[tuple[Any, str]]:
-        """Yield the namespaces and names where hooks of attribute access would be defined."""
-        for base in {base for kind in self.kinds for base in _bases_of(kind)}:
-            for name in ("__getattribute__", "__setattr__"):
-                yield vars(base), name
-
     def doubt(self) -> Exception | None:
         """Return the doubt about classes and attributes, or None."""
         if self.kinds and self.asks:
