@@ -59,7 +59,8 @@ class Proof:
     arrays : list of ndarray
         The large outer arrays that it reads; the proof holds for their present contents.
     numbers : dict
-        (File, line) of ``t += h`` → `t`, for statements that are pure only if `t` is a number.
+        (File, line) of ``t += h`` → ``t``, for statements that are pure only if that is a number:
+        a variable or an item (``d[k]``).
     takes_containers : bool
         Whether arguments may be lists, tuples or dicts.
 

@@ -211,7 +211,10 @@ class PurityVisitor(NameOrigins):
             self.visit(node.value)
             return
         elif isinstance(target, ast.Subscript):
-            self._check_write(node, target.value, {ARRAY})
+            if not self._is_item_of_own(target):
+                self._check_write(node, target.value, {ARRAY})
+            elif not self._origins(target.value.id) <= {ARRAY}:  # type: ignore[attr-defined]
+                self._require_number(node, target.value.id, ast.unparse(target))  # type: ignore[attr-defined]
             if isinstance(node.op, ast.BitOr):  # the element may be a dict
                 doubt = self._doubt(node, "what is written into may be another's")
                 self.proof.note_write(doubt)
@@ -220,14 +223,28 @@ class PurityVisitor(NameOrigins):
 
     def _augmented_name(self, node: ast.AugAssign, name: str) -> None:
         """Check that a variable was created here; else require that it is a number."""
-        if self._is_local(name) and self._origins(name) <= {ARRAY, OWN}:
-            return
+        if not (self._is_local(name) and self._origins(name) <= {ARRAY, OWN}):
+            self._require_number(node, name, name)
+
+    def _require_number(self, node: ast.AugAssign, name: str, text: str) -> None:
+        """Require that a variable, or an item of it that `text` names, is a number here."""
         place = self.g.__code__.co_filename, node.lineno
         is_seen = name in self.scopes[-1].all and place in places_of([self.g])
-        known = self.proof.numbers.setdefault(place, name)  # or from another file of this name
-        if not is_seen or not is_alone(node, self.node) or known != name:
-            doubt = self._doubt(node, f"{name!r}, which is written into, may be another's")
+        known = self.proof.numbers.setdefault(place, text)  # or from another file of this name
+        if not is_seen or not is_alone(node, self.node) or known != text:
+            doubt = self._doubt(node, f"{text!r}, which is written into, may be another's")
             self.proof.note_write(doubt)
+
+    def _is_item_of_own(self, target: ast.Subscript) -> bool:
+        """Whether this is an item, by a key without operations, of a variable created here."""
+        owner, key = target.value, target.slice
+        parts = key.elts if isinstance(key, ast.Tuple) else [key]
+        return (
+            isinstance(owner, ast.Name)
+            and self._is_local(owner.id)
+            and self._origins(owner.id) <= {ARRAY, OWN}
+            and all(isinstance(part, (ast.Name, ast.Constant)) for part in parts)
+        )
 
     def _check_write(self, node: ast.AST, owner: ast.expr, allowed: set[str]) -> None:
         """Note a write into a container or array that may not have been created here."""

@@ -258,7 +258,7 @@ def attributes_alone(x: Any) -> dict[str, Any] | None:
 
 def object_with(kind: type, attributes: dict[str, Any]) -> Any:
     """Return an object of a class with these attributes, without calling a constructor."""
-    y = object.__new__(kind)
+    y: Any = object.__new__(kind)
     object.__setattr__(y, "__dict__", attributes)
     return y
 

@@ -35,6 +35,9 @@ PLAIN = (
     "p['xs'] = sorted(p['xs'])",
     "d = {'k': s}; d['k'] += p['a']; s = d['k']",
     "d = {'k': p['v']}; d['k'] += 1.0; s += d['k'][0]",
+    "d = {'k': s}\n    d['k'] += p['a']\n    s = d['k']",
+    "k, d = 1, {1: s, (1, 2): 0.5}\n    d[k] *= p['a']\n    d[1, 2] -= s\n    s = d[k] + d[1, 2]",
+    "ds = [s, p['v']]\n    for i in range(2):\n        ds[i] += 1.0\n    s = ds[0] + np.sum(ds[1])",
     "xs = list(p['xs']); xs[0] -= s; s += xs[0]",
     "if s > 20.0: p['a'] = 20.0 / s",
     "s += q[0].x * p['a']",
@@ -58,6 +61,8 @@ RISKY = (
     "p['t'].ys = OUTER",
     "d = {'k': OUTER}; d['k'] += [1.0]",
     "p['t'] = q[0]",
+    "d = {'k': TABLE}\n    d['k'] += 1.0\n    s += d['k'][0]",
+    "d = {1: s, 2: OUTER}\n    for k in d:\n        d[k] *= 2\n    s += d[2][0]",
     "heapq.heappush(OUTER, 1.0)",
 )
 PROGRAM = """
