@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from autodiff import autocompile, gradient
+from autodiff import autocompile, compile, gradient
 from autodiff.autocompile import call_records
 
 pytestmark = pytest.mark.usefixtures("soon")
@@ -256,8 +256,10 @@ def test_an_attribute_that_is_no_field():
     def f(x, s):
         return x * s.a * s.b
 
+    compiled = compile(lambda s: gradient(f, 0.5, s))
     for k in range(8):
         check(f, 0.5, Scaled(1.0 + k))
+        assert compiled(Scaled(1.0 + k))[1].a == 0.5 * 2.0 * (1.0 + k)
 
 
 def test_one_object_in_several_places():
