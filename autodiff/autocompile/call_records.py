@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autodiff import caches
-from autodiff.autocompile.escape_analysis import MISSING
 from chainrules_core.interpreter.quiet import raising
 from chainrules_core.rule import Rule
 
@@ -35,7 +34,6 @@ FAILED: Any = object()
 
 
 _Arrays = list[tuple[np.ndarray, np.ndarray, np.dtype]]
-_Names = list[tuple[dict[str, Any], str, Any]]
 
 
 class Settings:
@@ -72,8 +70,8 @@ class CallRecord:
     why : str
         Why the function must be traced; empty if it need not.
     variants : list of tuple
-        The programs, most recently used first. With each come its guards: the large outer arrays
-        that it reads with their contents, and the names in modules with their values.
+        The programs, most recently used first. With each come the large outer arrays that it reads,
+        and their contents. The program itself compares everything else.
     """
 
     __slots__ = (
@@ -83,7 +81,7 @@ class CallRecord:
 
     def __init__(self) -> None:
         self.parts: tuple = ()
-        self.variants: list[tuple[Any, _Arrays, _Names]] = []
+        self.variants: list[tuple[Any, _Arrays]] = []
         self.why = ""
         self.calls = self.hits = self.misses = self.failures = 0
         self.recorded = 0.0
@@ -98,9 +96,9 @@ class CallRecord:
 
     def run(self, given: tuple) -> Any:
         """Return the result of the first program that accepts the arguments; `MISSED`; `FAILED`."""
-        for i, (variant, arrays, names) in enumerate(self.variants):
+        for i, (variant, arrays) in enumerate(self.variants):
             try:
-                if not _hold(arrays, names):
+                if not _hold(arrays):
                     continue
                 with raising():  # on a warning, tracing repeats the call and warns
                     y = variant.run(*given)
@@ -115,7 +113,7 @@ class CallRecord:
 
     def forget(self, most: int) -> None:
         """Drop all but the `most` recently used programs."""
-        for variant, _, _ in self.variants[most:]:
+        for variant, _ in self.variants[most:]:
             variant.forget()
         self.variants = self.variants[:most]
 
@@ -170,11 +168,8 @@ def parts_of(f: Any) -> tuple:
     return parts
 
 
-def _hold(arrays: _Arrays, names: _Names) -> bool:
-    """Whether the guards of a program on names and large arrays hold."""
-    for scope, name, value in names:
-        if scope.get(name, MISSING) is not value:
-            return False
+def _hold(arrays: _Arrays) -> bool:
+    """Whether the large outer arrays of a program hold what they held."""
     for now, had, kind in arrays:
         if now.dtype != kind or not np.array_equal(bits(now), had):
             return False

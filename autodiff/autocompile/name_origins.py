@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import sys
 import types
 from typing import Any
@@ -73,9 +74,8 @@ class NameOrigins:
                 return self.cells[name].cell_contents
             except ValueError:
                 return MISSING
-        scope = self.g.__globals__
-        value = scope.get(name, MISSING)
-        return self.proof.built_in(scope, name) if value is MISSING else value
+        value = self.g.__globals__.get(name, MISSING)
+        return vars(builtins).get(name, MISSING) if value is MISSING else value
 
     def _resolved(self, node: ast.expr) -> tuple[Any, list[str]]:
         """Resolve a dotted outer name through modules; return the value and the remaining names."""
@@ -87,7 +87,7 @@ class NameOrigins:
         while rest and type(value) is types.ModuleType:
             if getattr(value, "__file__", None) is None and value.__name__ not in _BUILT_IN:
                 raise self._doubt(node, f"the module {value.__name__} has no file")
-            value = self.proof.read(value, rest.pop(0))
+            value = vars(value).get(rest.pop(0), MISSING)
         return value, rest
 
     def _origins(self, name: str) -> set[str]:

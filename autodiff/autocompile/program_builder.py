@@ -9,6 +9,7 @@ import numpy as np
 from autodiff.autocompile import call_records, pure_functions
 from autodiff.autocompile.call_records import CallRecord, DerivativeCall
 from autodiff.autocompile.purity_analysis import Impurity, Proof
+from autodiff.autocompile.user_classes import is_plain_class
 from autodiff.compiler.compile_errors import MISMATCH, BudgetExceededError
 from autodiff.compiler.compiled_function import recorded
 from autodiff.compiler.tiering.budget import Budget, clock
@@ -16,6 +17,7 @@ from autodiff.trace.pytree import leaves_of, parts_of
 from chainrules_core.interpreter.collector import uncollected
 from chainrules_core.interpreter.noticed import mark, restore
 from chainrules_core.interpreter.quiet import quiet
+from chainrules_core.tangents.fields import dict_of
 
 _PLAIN = (int, float, complex, str, bool, type(None))
 _CONTAINERS = (tuple, list, dict)
@@ -32,18 +34,19 @@ _TOLERANCE = (1e-7, 1e-12)
 def make(record: CallRecord, expected: Any, call: DerivativeCall) -> None:
     """Make a program of a call if the function is pure and the program gives `expected`."""
     given = (*call.args, *call.kwargs.values())
-    if not all(map(_is_plain, given)):
+    objects: dict[int, Any] = {}
+    if not _is_plain(given, objects):
         record.wait()
         return
     try:
-        proof = Proof(call.f)
+        proof = Proof(call.f, [*objects.values()])
     except Impurity as doubt:
         record.why = str(doubt)
         return
     except Exception as error:  # code that the analysis does not expect: keep tracing
         record.why = f"its code could not be analysed: {error!r}"
         return
-    if not proof.takes_containers and any(type(x) in _CONTAINERS for x in given):
+    if not proof.takes_containers and (objects or any(type(x) in _CONTAINERS for x in given)):
         record.why = "what it writes into may be another's: a nest is given"
         return
     start, before = clock(), mark()
@@ -53,19 +56,30 @@ def make(record: CallRecord, expected: Any, call: DerivativeCall) -> None:
             is_right = _matches(variant, given, expected)
         if not is_right:
             record.why = "its values depend on the order of operations"
+        elif not variant.leaves_arguments:
+            record.why = "it writes into an argument that it is not differentiated for"
+        elif proof.has_new_attributes():
+            record.why = "it writes an attribute of a function"
     except BudgetExceededError:
         pass  # `record.recorded` delays the next attempt
     except Exception as error:  # not the user's: tracing has just succeeded
         restore(before)
         record.note_failure(f"it cannot be recorded: {error}")
     else:
-        _make_room(call.f)
-        record.parts = call_records.parts_of(call.f)
-        record.forget(call_records.MOST_VARIANTS - 1)
-        arrays = [(x, call_records.bits(x).copy(), x.dtype) for x in proof.arrays]
-        names = list(proof.names.values())
-        record.variants = [(variant, arrays, names), *record.variants]
+        if record.why:
+            variant.forget()
+        else:
+            _keep(record, variant, call.f, proof)
     record.recorded += clock() - start
+
+
+def _keep(record: CallRecord, variant: Any, f: Any, proof: Proof) -> None:
+    """Add a program to a record."""
+    _make_room(f)
+    record.parts = call_records.parts_of(f)
+    record.forget(call_records.MOST_VARIANTS - 1)
+    arrays = [(x, call_records.bits(x).copy(), x.dtype) for x in proof.arrays]
+    record.variants = [(variant, arrays), *record.variants]
 
 
 def _make_room(f: Any) -> None:
@@ -91,7 +105,7 @@ def _recorded(record: CallRecord, call: DerivativeCall, proof: Proof) -> Any:
     def derivative(*args: Any, **kwargs: Any) -> Any:
         return transform(f, args, kwargs, *chosen)
 
-    exact = any(v.program.exact for v, _, _ in record.variants)
+    exact = any(v.program.exact for v, _ in record.variants)
     seconds = min(max(call_records.STALL, 2.0 * record.spent), call_records.LONGEST_STALL)
     budget = Budget(seconds, call_records.MOST_BYTES, may_unroll=True)
     return recorded(
@@ -106,15 +120,29 @@ def _matches(variant: Any, given: tuple, expected: Any) -> bool:
     return y is not MISMATCH and agree(y, expected, size_of(expected))
 
 
-def _is_plain(x: Any) -> bool:
-    """Whether an argument is plain data: numbers, strings, arrays, and containers of them."""
-    if type(x) is dict:
-        return all(map(_is_plain, (*x, *x.values())))
-    if type(x) in _CONTAINERS:
-        return all(map(_is_plain, x))
-    if type(x) is np.ndarray:
+def _is_plain(x: Any, objects: dict[int, Any]) -> bool:
+    """Whether an argument is plain data: numbers, strings, arrays, and containers of them.
+
+    Objects of the user's classes are plain if what they hold is. They are added to `objects` by
+    their identities: the proof is about the code of their classes, too.
+    """
+    kind = type(x)
+    if kind in _PLAIN:
+        return True
+    if kind is np.ndarray:
         return x.dtype.kind in "fciub"
-    return type(x) in _PLAIN or pure_functions.is_number(x)
+    if kind is tuple or kind is list:
+        return all(_is_plain(part, objects) for part in x)
+    if kind is dict:
+        in_keys: dict[int, Any] = {}
+        has_plain_keys = _is_plain([*x], in_keys) and not in_keys
+        return has_plain_keys and _is_plain([*x.values()], objects)
+    if is_plain_class(kind):
+        if id(x) in objects:
+            return True
+        objects[id(x)] = x
+        return _is_plain([*(x if isinstance(x, tuple) else dict_of(x).values())], objects)
+    return pure_functions.is_number(x)
 
 
 def agree(a: Any, b: Any, scale: float) -> bool:

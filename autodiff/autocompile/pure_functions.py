@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import heapq
 import inspect
 import itertools
 import math
@@ -182,6 +183,14 @@ def makes_array(g: Any) -> bool:
     except TypeError:
         return False
 
+
+WRITING = frozenset(
+    {
+        bisect.insort_left, bisect.insort_right, heapq.heapify, heapq.heappop, heapq.heappush,
+        heapq.heappushpop, heapq.heapreplace,
+    }
+)  # fmt: skip
+"""Functions that do nothing but write into the list that they are given."""
 
 MUTATING = frozenset(
     {

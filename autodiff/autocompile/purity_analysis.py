@@ -1,31 +1,34 @@
 """Proofs that functions are pure: they depend on their arguments alone, and have no side effects.
 
 The proof is about the code. Every outer name that it reads is a constant, a library function known
-to be pure, or a user-defined function with the same proof. It writes only into objects that it
-creates. By induction, its values are its arguments (numbers, arrays, and pytrees of them),
-constants, and results of such functions. Anything else is a doubt, and a function with a doubt is
-always traced.
+to be pure, or a user-defined function with the same proof. By induction, its values are its
+arguments (numbers, arrays, and pytrees of them), constants, and results of such functions. Anything
+else is a doubt, and a function with a doubt is always traced.
+
+A function may write into what it creates. If it reads nothing from outside that can be written into
+(no array, list, dict or object), all that it can reach are its arguments and what it creates. Then
+it may write anywhere: the recording shows whether it writes into an argument.
 """
 
 from __future__ import annotations
 
-import builtins
 import functools
 import inspect
 import types
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from autodiff.autocompile import pure_functions
-from autodiff.autocompile.escape_analysis import MISSING, Impurity as Impurity
+from autodiff.autocompile.escape_analysis import Impurity as Impurity
 from autodiff.autocompile.purity_visitor import PurityVisitor
 from autodiff.autocompile.user_classes import UserClasses, is_plain_class
 from autodiff.compiler.recording.content_guards import SMALL, content_of
 from autodiff.compiler.recording.executed_code import Place, places_of
 from autodiff.intercept.runtime.rule_wrappers import has_rule
 from autodiff.intercept.source.find_source import definition_of
-from autodiff.intercept.source.library_code import is_library, is_of_library
+from autodiff.intercept.source.library_code import is_library
 from chainrules_core.rules import name_of
 
 _CONSTANTS = frozenset(
@@ -35,6 +38,8 @@ _SUSPENDABLE = (
     inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
     | inspect.CO_ITERABLE_COROUTINE
 )  # fmt: skip
+_ATTRIBUTES = frozenset({"__wrapped__"})
+"""The attributes that functions may have."""
 _MOST_PARTS = 64
 _LARGEST = 1 << 22  # bytes of outer arrays that each call compares
 
@@ -42,15 +47,20 @@ _LARGEST = 1 << 22  # bytes of outer arrays that each call compares
 class Proof:
     """A proof that a function is pure, with everything that it calls.
 
+    Parameters
+    ----------
+    f : callable
+        The function.
+    objects : sequence
+        The objects of user-defined classes among its arguments.
+
     Attributes
     ----------
     arrays : list of ndarray
         The large outer arrays that it reads; the proof holds for their present contents.
-    names : dict
-        The names that it reads from library modules: (id of the namespace, name) → the namespace,
-        the name, and its value. The program itself guards other variables.
     numbers : dict
-        (File, line) of ``t += h`` → `t`, for statements that are pure only if `t` is a number.
+        (File, line) of ``t += h`` → ``t``, for statements that are pure only if that is a number:
+        a variable or an item (``d[k]``).
     takes_containers : bool
         Whether arguments may be lists, tuples or dicts.
 
@@ -60,11 +70,12 @@ class Proof:
         If there is no proof.
     """
 
-    def __init__(self, f: Any) -> None:
+    def __init__(self, f: Any, objects: Sequence = ()) -> None:
         self.arrays: list[np.ndarray] = []
-        self.names: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
         self.numbers: dict[tuple[str, int], str] = {}
         self.takes_containers = True
+        self._reads_mutable = False  # from outside
+        self._write: Impurity | None = None  # the first write that may be into something outside
         # The lowest output position of the library functions that are passed as values, and the
         # most arguments that any function value is called with: they must not meet.
         self.first_output = self.most_given = -1.0
@@ -77,12 +88,29 @@ class Proof:
         elif type(f) is types.MethodType:
             self._first, given = f.__func__, (f.__self__,)
         self.is_recursive = False
+        for x in objects:
+            self.classes.take(x)
         self.value((self._first, *given), name_of(f))
         self._prove_classes()
+        self._prove_writes()
         if -1.0 < self.first_output < self.most_given:
             raise Impurity("a function that may write into an argument goes by another name")
+
+    def _prove_writes(self) -> None:
+        """Prove that nothing is written into that is outside."""
+        if not self._reads_mutable:
+            self.numbers = {}
+            self.takes_containers = True
+            return
+        doubt = self._write or self.classes.doubtful_write()
+        if doubt is not None:
+            raise doubt
         if self.is_recursive and not self.takes_containers:
             raise Impurity("what it writes into may be another's: it calls itself")
+
+    def note_write(self, doubt: Impurity) -> None:
+        """Note a write that may be into something outside, if the function reads such a thing."""
+        self._write = self._write or doubt
 
     def names_all_code(self, places: set[Place]) -> bool:
         """Whether of the user's code only functions at these places run, and rules.
@@ -93,6 +121,10 @@ class Proof:
         if self.numbers or has_objects:
             return False
         return places_of(self._functions.values()) <= places
+
+    def has_new_attributes(self) -> bool:
+        """Whether one of the functions has got attributes since."""
+        return not all(vars(g).keys() <= _ATTRIBUTES for g in self._functions.values())
 
     def _prove_classes(self) -> None:
         """Prove the attributes of classes and objects that code may read, by their names."""
@@ -107,8 +139,6 @@ class Proof:
         doubt = self.classes.doubt()
         if doubt is not None:
             raise doubt
-        for own, name in self.classes.hooks():
-            self.names[id(own), name] = own, name, own.get(name, MISSING)
         if self.classes.kinds:
             self.most_given = max(self.most_given, self.classes.most_given)
 
@@ -122,7 +152,7 @@ class Proof:
             raise Impurity(f"{name_of(g)} is a generator or a coroutine")
         if has_rule(g):
             raise Impurity(f"{name_of(g)} has a rule of its own")
-        if not vars(g).keys() <= {"__wrapped__"}:
+        if not vars(g).keys() <= _ATTRIBUTES:
             raise Impurity(f"{name_of(g)} has attributes, which may change")
         found = definition_of(g)
         if found is None:
@@ -130,21 +160,6 @@ class Proof:
         for default in (*(g.__defaults__ or ()), *(g.__kwdefaults__ or {}).values()):
             self.value(default, f"a default of {name_of(g)}")
         PurityVisitor(self, g, g is self._first, kind).definition(found.node)
-
-    def read(self, module: types.ModuleType, name: str) -> Any:
-        """Return the value of a name in a module, or `MISSING`; guard it in library modules."""
-        value = vars(module).get(name, MISSING)
-        if is_of_library(module):
-            self.names[id(module), name] = vars(module), name, value
-        return value
-
-    def built_in(self, scope: dict[str, Any], name: str) -> Any:
-        """Return the value of a builtin; guard it, and that the user's module does not hide it."""
-        own = vars(builtins)
-        value = own.get(name, MISSING)
-        self.names[id(scope), name] = scope, name, MISSING
-        self.names[id(own), name] = own, name, value
-        return value
 
     def called(self, g: Any, label: str, given: float) -> None:
         """Prove an outer value that is called with at most `given` arguments."""
@@ -165,20 +180,27 @@ class Proof:
             return
         if pure_functions.is_number(x):
             return
-        if type(x) is tuple:
+        if type(x) is tuple or (isinstance(x, tuple) and is_plain_class(type(x))):
+            if type(x) is not tuple:
+                self.classes.enter(type(x), is_called=False)
             for part in x:
                 self.value(part, label)
         elif type(x) is types.FunctionType and not is_library(x) and not pure_functions.is_pure(x):
             self.function(x)
         elif type(x) is np.ndarray and x.dtype.kind in "fciub":
+            self._reads_mutable = True
             self._array(x, label)
         elif is_plain_class(x):
             raise Impurity(f"{label} is a class, and goes by another name")
         elif is_plain_class(type(x)):
+            self._reads_mutable = True
             self.classes.hold(x)
         elif type(x) in (list, dict):
+            self._reads_mutable = True
             if content_of(x) is None:
                 self._items(x, label)
+        elif type(x) is types.BuiltinFunctionType and x in pure_functions.WRITING:
+            self.note_write(Impurity(f"{label} may write into something from outside"))
         elif not callable(x) or not pure_functions.is_pure(x):
             kind = type(x).__name__  # its own `__repr__` may do anything
             raise Impurity(f"{label} may change, or have side effects (a {kind})")

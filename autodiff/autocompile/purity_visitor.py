@@ -174,8 +174,12 @@ class PurityVisitor(NameOrigins):
             raise self._doubt(node, "an attribute is written")
         if owner.id == self.own:
             self.proof.classes.writing.add(self.kind)
-        elif not self._is_local(owner.id) or self._origins(owner.id) != {OBJECT}:
+        elif not self._is_local(owner.id):
             raise self._doubt(node, "an attribute is written")
+        elif self._origins(owner.id) != {OBJECT}:
+            self.proof.note_write(self._doubt(node, "an attribute is written"))
+            if hasattr(np.ndarray, node.attr):
+                raise self._doubt(node, f"{node.attr!r} is written, perhaps of an array")
         if node.attr.startswith("__"):
             raise self._doubt(node, f"{node.attr!r} is written")
         self.proof.classes.origins.setdefault(node.attr, set()).add(origin)
@@ -207,32 +211,52 @@ class PurityVisitor(NameOrigins):
             self.visit(node.value)
             return
         elif isinstance(target, ast.Subscript):
-            self._check_write(node, target.value, {ARRAY})
+            if not self._is_item_of_own(target):
+                self._check_write(node, target.value, {ARRAY})
+            elif not self._origins(target.value.id) <= {ARRAY}:  # type: ignore[attr-defined]
+                self._require_number(node, target.value.id, ast.unparse(target))  # type: ignore[attr-defined]
             if isinstance(node.op, ast.BitOr):  # the element may be a dict
-                raise self._doubt(node, "what is written into may be another's")
+                doubt = self._doubt(node, "what is written into may be another's")
+                self.proof.note_write(doubt)
         self.visit(target)
         self.visit(node.value)
 
     def _augmented_name(self, node: ast.AugAssign, name: str) -> None:
         """Check that a variable was created here; else require that it is a number."""
-        if self._is_local(name) and self._origins(name) <= {ARRAY, OWN}:
-            return
+        if not (self._is_local(name) and self._origins(name) <= {ARRAY, OWN}):
+            self._require_number(node, name, name)
+
+    def _require_number(self, node: ast.AugAssign, name: str, text: str) -> None:
+        """Require that a variable, or an item of it that `text` names, is a number here."""
         place = self.g.__code__.co_filename, node.lineno
         is_seen = name in self.scopes[-1].all and place in places_of([self.g])
-        known = self.proof.numbers.setdefault(place, name)  # or from another file of this name
-        if not is_seen or not is_alone(node, self.node) or known != name:
-            raise self._doubt(node, f"{name!r}, which is written into, may be another's")
+        known = self.proof.numbers.setdefault(place, text)  # or from another file of this name
+        if not is_seen or not is_alone(node, self.node) or known != text:
+            doubt = self._doubt(node, f"{text!r}, which is written into, may be another's")
+            self.proof.note_write(doubt)
+
+    def _is_item_of_own(self, target: ast.Subscript) -> bool:
+        """Whether this is an item, by a key without operations, of a variable created here."""
+        owner, key = target.value, target.slice
+        parts = key.elts if isinstance(key, ast.Tuple) else [key]
+        return (
+            isinstance(owner, ast.Name)
+            and self._is_local(owner.id)
+            and self._origins(owner.id) <= {ARRAY, OWN}
+            and all(isinstance(part, (ast.Name, ast.Constant)) for part in parts)
+        )
 
     def _check_write(self, node: ast.AST, owner: ast.expr, allowed: set[str]) -> None:
-        """Check that a container or array that is written into was created here."""
+        """Note a write into a container or array that may not have been created here."""
         if isinstance(owner, ast.Attribute) and self._is_own_object(owner.value):
             doubt = self._doubt(node, f"{owner.attr!r}, which is written into, may be another's")
             self.proof.classes.written.append((owner.attr, allowed, doubt))
             return
         if not isinstance(owner, ast.Name) or not self._is_local(owner.id):
-            raise self._doubt(node, "what is written into may be another's")
-        if not self._origins(owner.id) <= allowed:
-            raise self._doubt(node, f"{owner.id!r}, which is written into, may be another's")
+            self.proof.note_write(self._doubt(node, "what is written into may be another's"))
+        elif not self._origins(owner.id) <= allowed:
+            doubt = self._doubt(node, f"{owner.id!r}, which is written into, may be another's")
+            self.proof.note_write(doubt)
 
     def _is_own_object(self, owner: ast.expr) -> bool:
         """Whether this names ``self``, or an object created here."""
@@ -381,7 +405,8 @@ class PurityVisitor(NameOrigins):
         if node.level or module is None or not is_of_library(module):
             raise self._doubt(node, "an import is not followed")
         for alias in node.names:
-            self._bind_import(node, alias.asname or alias.name, self.proof.read(module, alias.name))
+            value = vars(module).get(alias.name, MISSING)
+            self._bind_import(node, alias.asname or alias.name, value)
 
     def _bind_import(self, node: ast.stmt, name: str, value: Any) -> None:
         """Record the value of an imported name, which must have no other binding."""
@@ -392,8 +417,11 @@ class PurityVisitor(NameOrigins):
         self.imported[name] = value
 
     def _delete(self, node: ast.Delete) -> None:
-        if not all(isinstance(target, ast.Name) for target in node.targets):
-            raise self._doubt(node, "what is deleted may be another's")
+        for target in node.targets:
+            if isinstance(target, ast.Subscript):
+                self.visit(target)
+            elif not isinstance(target, ast.Name):
+                raise self._doubt(node, "what is deleted may be another's")
 
     def _assert(self, node: ast.Assert) -> None:
         self.visit(node.test)

@@ -8,6 +8,7 @@ function itself creates all objects of the class, so that none of them is shared
 from __future__ import annotations
 
 import ast
+import collections
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 from autodiff.autocompile import pure_functions
 from autodiff.autocompile.escape_analysis import OTHER, Impurity
 from autodiff.intercept.source.library_code import is_of_library
+from autodiff.structured.form.plain_classes import record_class
 from chainrules_core.tangents.fields import dict_of, in_class, is_special
 
 _SHOWN = frozenset({"__format__", "__replace__", "__repr__", "__str__"})
@@ -42,13 +44,36 @@ def is_plain_class(x: Any) -> bool:
     """Whether `x` is a user-defined class with the default attribute lookup."""
     if type(x) is not type or x is object:
         return False
+    is_record = issubclass(x, tuple) and record_class(x) is not None and not x.__dictoffset__
     return all(
         type(base) is type
         and not is_of_library(base)
-        and "__slots__" not in vars(base)
-        and all(_is_followed(base, name, value) for name, value in vars(base).items())
-        for base in x.__mro__[:-1]
+        and (is_record or "__slots__" not in vars(base))
+        and all(_is_followed(base, name, value) for name, value in _own_attributes(base))
+        for base in (_bases_of(x) if is_record else x.__mro__[:-1])
     )
+
+
+def _bases_of(kind: type) -> list[type]:
+    """Return a class and its bases that are the user's."""
+    return [base for base in kind.__mro__[:-1] if base is not tuple]
+
+
+def _own_attributes(kind: Any) -> list[tuple[str, Any]]:
+    """Return the attributes of a class, without those that every named tuple has."""
+    items = list(vars(kind).items())
+    if not hasattr(kind, "_fields") or not issubclass(kind, tuple):
+        return items
+    generated = vars(collections.namedtuple("Alike", kind._fields))
+    return [(n, x) for n, x in items if n not in generated or not _is_alike(x, generated[n])]
+
+
+def _is_alike(x: Any, generated: Any) -> bool:
+    """Whether an attribute of a named tuple is what Python makes it."""
+    codes = [getattr(getattr(y, "__func__", y), "__code__", None) for y in (x, generated)]
+    if codes[0] is None or codes[1] is None:
+        return type(x) is type(generated) and not callable(x) and type(x) is not dict
+    return codes[0].co_code == codes[1].co_code and codes[0].co_names == codes[1].co_names
 
 
 def _is_followed(kind: type, name: str, value: Any) -> bool:
@@ -120,7 +145,7 @@ class UserClasses:
         self.given: list[Any] = []
         self.writing: set[type] = set()
         self.origins: dict[str, set[str]] = {}
-        self.written: list[tuple[str, set[str], Exception]] = []
+        self.written: list[tuple[str, set[str], Impurity]] = []
         self.most_given = -1.0
         self._seen: set[tuple[int, str]] = set()
 
@@ -134,14 +159,20 @@ class UserClasses:
             self.given.append(x)
             self.enter(type(x), False)
 
+    def take(self, x: Any) -> None:
+        """Record an object that is an argument: it holds other values at each call."""
+        self.enter(type(x), False)
+        for name in dict_of(x):
+            self.origins.setdefault(name, set()).add(OTHER)
+
     def unproved(self) -> Iterator[tuple[Any, type | None, str]]:
         """Yield the attributes of classes and objects that code mentions, each only once.
 
         With each come the class if it is a method, and a label.
         """
         for kind, is_called in list(self.kinds.items()):
-            for base in kind.__mro__[:-1]:
-                for name, value in list(vars(base).items()):
+            for base in _bases_of(kind):
+                for name, value in _own_attributes(base):
                     if not self._is_read(name, value, is_called) or not self._is_new(base, name):
                         continue
                     if not _is_generated(base, value):
@@ -183,14 +214,8 @@ class UserClasses:
         self._seen.add(key)
         return True
 
-    def hooks(self) -> Iterator[tuple[Any, str]]:
-        """Yield the namespaces and names where hooks of attribute access would be defined."""
-        for base in {base for kind in self.kinds for base in kind.__mro__[:-1]}:
-            for name in ("__getattribute__", "__setattr__"):
-                yield vars(base), name
-
     def doubt(self) -> Exception | None:
-        """Return the doubt about classes and the writes of methods, or None."""
+        """Return the doubt about classes and attributes, or None."""
         if self.kinds and self.asks:
             return Impurity("the class, the text or the attributes of a value are asked for")
         misleading = _OF_ARRAYS & self.called & self.origins.keys()
@@ -200,6 +225,10 @@ class UserClasses:
             if not self.writing.isdisjoint(type(x).__mro__):
                 kind = type(x).__name__
                 return Impurity(f"a method binds attributes of an object from outside ({kind})")
+        return None
+
+    def doubtful_write(self) -> Impurity | None:
+        """Return the doubt about a write into the value of an attribute, or None."""
         for name, allowed, doubt in self.written:
             is_shared = any(in_class(kind, name) is not None for kind in self.kinds)
             if is_shared or not self.origins.get(name, {OTHER}) <= allowed:

@@ -429,11 +429,12 @@ def recorded(
     arguments = (*args, *kwargs.values())
     outside, places = _outer_reads(f, also, arguments)
     watch, states = Watch(places, numbers, is_proved(places)), _states(arguments)
+    reaches_others = any(d.may_be_written() for d in outside)
 
     def attempt(strict: bool = False) -> tuple:
         restored(*states)  # so that each attempt draws the same numbers
         with watch:
-            return _record_once(f, args, kwargs, budget, keep_loops, strict)
+            return _record_once(f, args, kwargs, budget, keep_loops, strict, reaches_others)
 
     try:
         tape, inputs, outputs, parameters = attempt()
@@ -500,7 +501,7 @@ def _code_in(x: Any) -> list:
             continue
         seen[id(x)] = x
         parts = parts_of(x)
-        if parts is None or not isinstance(x, (tuple, list, dict)):
+        if parts is None or type(x) not in (tuple, list, dict):
             if parts is not None:
                 found[type(x)] = x
             elif callable(x):
@@ -686,7 +687,7 @@ def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, 
 
 def _record_once(
     f: Callable, args: tuple, kwargs: dict[str, Any], budget: Budget,
-    keep_loops: bool, strict: bool,
+    keep_loops: bool, strict: bool, reaches_others: bool,
 ) -> tuple[Recording, Inputs, Outputs, list[str]]:  # fmt: skip
     tape = Recording(strict, budget, keep_loops)
     inputs = Inputs(tape, Names())
@@ -713,7 +714,7 @@ def _record_once(
         raise NotRecordedError(tape.spoilt)
     if tape.has_changed():
         raise NotRecordedError("a function without source writes into an array after its use")
-    inputs.check_written(f, given)
+    inputs.check_written(f, given, reaches_others)
     return tape, inputs, outputs, parameters
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import enum
-import functools
 import operator
 import types
 from collections.abc import Callable, Iterable
@@ -242,27 +241,26 @@ def rebuilt(x: Any, parts: list[Any]) -> Any:
     return shell
 
 
-def maker_of(x: Any) -> Callable[[list[Any]], Any]:
-    """Return ``lambda parts: rebuilt(x, parts)``, which takes less time for most objects."""
+def attributes_alone(x: Any) -> dict[str, Any] | None:
+    """Return the attributes of an object if its class and they are all that it takes to make it."""
     kind, names = type(x), [name for name, _ in parts_of(x) or ()]
     if is_sparse(kind) or kind in TABLES or issubclass(kind, (tuple, list, dict)):
-        return functools.partial(rebuilt, x)
+        return None
     own = dict_of(_shell(x))
     try:
         object.__new__(kind)
     except TypeError:  # a base class made in C
-        return functools.partial(rebuilt, x)
+        return None
     if METHODS in own or not own.keys() >= set(names):  # others are in slots
-        return functools.partial(rebuilt, x)
+        return None
+    return own
 
-    def made(parts: list[Any]) -> Any:
-        y = object.__new__(kind)
-        held = dict_of(y)
-        held.update(own)
-        held.update(zip(names, parts, strict=True))
-        return y
 
-    return made
+def object_with(kind: type, attributes: dict[str, Any]) -> Any:
+    """Return an object of a class with these attributes, without calling a constructor."""
+    y: Any = object.__new__(kind)
+    object.__setattr__(y, "__dict__", attributes)
+    return y
 
 
 def _shell(x: Any) -> Any:

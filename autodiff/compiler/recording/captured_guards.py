@@ -6,6 +6,7 @@ import array
 import builtins
 import collections
 import contextvars
+import dis
 import functools
 import operator
 import sys
@@ -24,6 +25,7 @@ from autodiff.compiler.recording.content_guards import (
     Mentioned,
     Snapshot,
     content_of,
+    is_fixed,
     is_of_users,
     same,
 )
@@ -50,6 +52,7 @@ _SPECIAL = {n for kind in _LOOKED_UP for n in dir(kind) if n.startswith("__")} |
 }  # fmt: skip
 _SPECIAL -= {"__abstractmethods__", "__annotations__", "__doc__", "__text_signature__"}
 """Names under which Python and NumPy look for methods in a class, without being told to."""
+_REPR_OF_DATACLASS = "__create_fn__.<locals>.__repr__"
 _MAKING = frozenset({"__init__", "__new__", "__post_init__"})  # what makes other objects
 _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
 
@@ -89,6 +92,10 @@ class Dependency:
         """Note the content of a container or object, of attributes only those with these names."""
         if self.content is None:
             self.inside = Snapshot(self.value, names) or None
+
+    def may_be_written(self) -> bool:
+        """Whether the variable may hold something that can be written into."""
+        return self.inside is not None or not is_fixed(self.value)
 
     def has_changed(self) -> bool:
         """Whether the variable has another value, or something else is in it."""
@@ -409,12 +416,24 @@ def names_in(function: types.FunctionType) -> set[str]:
     """Return the names that a function mentions, and texts that may be names of attributes."""
     codes = list(codes_in(function.__code__))
     names = {n for code in codes for n in code.co_names}
+    if codes[0].co_filename == "<string>" and codes[0].co_qualname == _REPR_OF_DATACLASS:
+        names.discard("__qualname__")  # of the class, no function
     constants = [c for code in codes for c in code.co_consts]
     if not names.isdisjoint(BY_TEXT):
         names.update(c for c in constants if type(c) is str and c.isidentifier())
     # What a class pattern reads (``case Point(x=0)``) stands in a tuple.
     names.update(n for c in constants if type(c) is tuple for n in c if type(n) is str)
     return names
+
+
+def global_names_in(function: types.FunctionType) -> set[str]:
+    """Return the names that a function may look up among the global variables, no attributes."""
+    return {
+        instruction.argval
+        for code in codes_in(function.__code__)
+        for instruction in dis.get_instructions(code)
+        if "GLOBAL" in instruction.opname or "NAME" in instruction.opname
+    }
 
 
 def _read_by(
@@ -436,11 +455,13 @@ def _read_by(
         modules.append(value)
         yield cell, None, value, label
     scope = function.__globals__
-    look_for(scope, names)
-    for name in sorted(names & scope.keys()):
+    by_text = not names.isdisjoint(BY_TEXT)
+    variables = names if by_text else names & global_names_in(function)
+    look_for(scope, variables)
+    for name in sorted(variables & scope.keys()):
         modules.append(scope[name])
         yield scope, name, scope[name], name
-    for name in sorted(names & _BUILTINS.keys() - scope.keys()):
+    for name in sorted(variables & _BUILTINS.keys() - scope.keys()):
         yield _BUILTINS, name, _BUILTINS[name], name
     if names & _IMPORT_ERRORS:
         look_for(sys.modules, names)  # a module that can be imported later

@@ -23,6 +23,9 @@ SMALL = 4096
 SIMPLE = (int, float, complex, str, bool, type(None))
 OURS = ("autodiff", "chainrules", "chainrules_core")
 _FEW_HOLDERS, _MOST_HOLDERS = 64, 1024
+_FIXED = (
+    type, types.FunctionType, types.ModuleType, np.ufunc, type(np.sum),
+)  # fmt: skip
 _MISSING = object()
 BY_TEXT = frozenset(
     {
@@ -33,6 +36,15 @@ BY_TEXT = frozenset(
 )  # fmt: skip
 _OF_FUNCTIONS = frozenset({"__annotations__", "__doc__", "__name__", "__qualname__"})
 """Attributes that every function has and that can be rebound."""
+
+
+def is_fixed(x: Any) -> bool:
+    """Whether no code can write into a value, apart from attributes of functions and classes."""
+    if type(x) is tuple:
+        return all(map(is_fixed, x))
+    if type(x) is types.BuiltinFunctionType:
+        return x.__self__ is None or type(x.__self__) is types.ModuleType  # no method of a list
+    return type(x) in SIMPLE or isinstance(x, _FIXED)
 
 
 def exactly(x: Any) -> Any:

@@ -23,7 +23,7 @@ import numpy as np
 from autodiff.compiler.compile_errors import NotRecordedError
 from autodiff.compiler.recording.content_guards import OURS
 from autodiff.intercept.source.library_code import is_of_library
-from autodiff.trace.tracer import bare
+from autodiff.trace.tracer import bare, is_tracer
 from chainrules_core import frule, rrule
 from chainrules_core.interpreter.places import MADE_HERE, codes_in, folder_of, is_library_file
 
@@ -58,7 +58,8 @@ class Watch:
     looked_into : set of tuple
         The lines of the functions that were analysed.
     numbers : dict
-        (File, line) of a statement ``t += h`` → the variable that must be a number there.
+        (File, line) of a statement ``t += h`` or ``d[k] += h`` → the variable or item that must be
+        a number there.
     is_proved : bool
         Whether a proof says that no other code runs, unless a rule does. Then there is no trace
         function, which is slow.
@@ -190,13 +191,27 @@ class Watch:
     def _check_number(self, frame: types.FrameType) -> None:
         """Raise if a variable must be a number at this line, and is none."""
         code = frame.f_code
-        name = self._numbers.get((code.co_filename, frame.f_lineno))
+        text = self._numbers.get((code.co_filename, frame.f_lineno), "")
+        name, _, key = text.partition("[")
         # An expression of the line may be a function of its own.
-        if name is not None and name in (*code.co_varnames, *code.co_cellvars):
-            kind = type(bare(frame.f_locals.get(name, _MISSING)))
-            if kind not in _NUMBERS:
+        if text and name in (*code.co_varnames, *code.co_cellvars):
+            x = frame.f_locals.get(name, _MISSING)
+            x = _item(x, eval(key[:-1], frame.f_globals, frame.f_locals)) if key else x
+            if type(bare(x)) not in _NUMBERS:
                 self.unseen = self.unseen or code.co_qualname  # if the function catches the error
-                raise NotRecordedError(f"{name!r}, which is written into, may be another's")
+                raise NotRecordedError(f"{text!r}, which is written into, may be another's")
+
+
+def _item(x: Any, key: Any) -> Any:
+    """Return an item that is to be written into; a number where the write is into `x` itself."""
+    if type(bare(x)) is np.ndarray:
+        return 0.0 if bare(x).dtype.kind != "O" else _MISSING
+    if type(x) not in (list, dict) or is_tracer(key):
+        return _MISSING
+    try:
+        return x[key]
+    except (LookupError, TypeError):  # so does the function
+        return 0.0
 
 
 def _has_rules_of_users() -> bool:

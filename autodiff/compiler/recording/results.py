@@ -14,7 +14,13 @@ from autodiff.compiler.compile_errors import NotRecordedError
 from autodiff.compiler.recording.ir import Ref
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.compiler.recording.signature_guards import DEEPEST, MAY_CHANGE, Inputs, Names
-from autodiff.trace.pytree import leaves_of, maker_of, parts_of, rebuilt
+from autodiff.trace.pytree import (
+    attributes_alone,
+    leaves_of,
+    object_with,
+    parts_of,
+    rebuilt,
+)
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import is_tracer
 
@@ -143,7 +149,14 @@ class Outputs:
                 return "{" + ", ".join(pairs) + "}"
             if hasattr(kind, "_make"):
                 return f"{names.of(kind, kind.__name__)}({inner})"
-            return f"{names.of(maker_of(template), 'made')}([{inner}])"
+            held = attributes_alone(template)
+            if held is None:
+                made = functools.partial(rebuilt, template)
+                return f"{names.of(made, 'made')}([{inner}])"
+            given = dict(zip([key for key, _ in parts_of(template) or ()], shown, strict=True))
+            pairs = [f"{k!r}: {given.get(k) or names.of(x, 'constant')}" for k, x in held.items()]
+            make, cls = names.of(object_with, "object_with"), names.of(kind, kind.__name__)
+            return f"{make}({cls}, {{{', '.join(pairs)}}})"
 
         return of(self._tree)
 

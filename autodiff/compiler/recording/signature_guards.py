@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.compile_errors import NotRecordedError
-from autodiff.compiler.recording.content_guards import exactly
+from autodiff.compiler.recording.content_guards import exactly, is_fixed, same
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.mutation.written_arguments import has_parts, known_twice
-from autodiff.trace.pytree import parts_of, rebuilt
+from autodiff.trace.pytree import facts_of, parts_of, rebuilt
 from autodiff.trace.trace_stack import owner_id
 from autodiff.trace.tracer import is_tracer
+from chainrules_core.tangents.fields import dict_of
 
 _BY_VALUE = (int, str, bytes, bool)
 _SIMPLE = (int, float, complex, str, bytes, bool, type(None))
@@ -90,7 +91,7 @@ class Inputs:
     generators : dict
         The random generators among the arguments: identity → name in the source.
     are_written : bool
-        Whether the function has written into arguments.
+        Whether the function has written into arguments. (A derivative in it writes into copies.)
     """
 
     def __init__(self, recording: Recording, names: Names) -> None:
@@ -214,6 +215,7 @@ class Inputs:
             if hasattr(x, "__dict__"):
                 keys = self.names.of(tuple(vars(x)), "fields")
                 self._unless(f"tuple({name}.__dict__) != {keys}")
+                self._check_constants(x, name, {key for key, _ in parts})
             sources = [_attribute(name, key) for key, _ in parts]
         new = [
             self.traced(part, at, depth + 1) for (_, part), at in zip(parts, sources, strict=True)
@@ -226,6 +228,15 @@ class Inputs:
             self._containers.append((name, x, [part for _, part in parts], made, new))
         self._nests[id(made)] = name, x, made, new
         return made
+
+    def _check_constants(self, x: Any, name: str, parts: set[str]) -> None:
+        """Compare the attributes of an object that are no parts: a dataclass may have others."""
+        for key in dict_of(x).keys() - parts - facts_of(type(x)).remembered:
+            value = dict_of(x)[key]
+            if not is_fixed(value):
+                raise NotRecordedError(f"the attribute {key!r} of an argument is no field")
+            is_same, constant = self.names.of(same, "same"), self.names.of(value, "constant")
+            self._unless(f"not {is_same}({name}.__dict__[{key!r}], {constant})")
 
     def unchanged(self, made: Any) -> tuple[str, Any] | None:
         """Return the source of an argument, and the argument, if `made` stands for it as it was."""
@@ -247,12 +258,14 @@ class Inputs:
         """Whether the function has changed one of the arguments: it was given copies."""
         return not all(has_parts(made, new) for made, new in self._plain)
 
-    def check_written(self, f: Callable, args: list[tuple[str, Any]]) -> None:
+    def check_written(self, f: Callable, args: list[tuple[str, Any]], reaches_others: bool) -> None:
         """Note what is asked of arguments that are written into: the program leaves these alone.
 
         Eagerly, what shares their memory would change with them; read-only arrays are an error.
+        `reaches_others` says whether the function reads something from outside that can be written
+        into.
         """
-        self._check_names(f, args)
+        self._check_names(f, args, reaches_others)
         if len(self._places) > 1:  # one in two places would change in both
             names = ", ".join([f"id({name})" for name, _ in self._places.values()])
             self._unless(f"len({{{names}}}) != {len(self._places)}")
@@ -279,27 +292,24 @@ class Inputs:
                         raise NotRecordedError("an argument is written into that shares memory")
                     self._unless(f"{shares}({name}, {other})")
 
-    def _check_names(self, f: Callable, args: list[tuple[str, Any]]) -> None:
+    def _check_names(self, f: Callable, args: list[tuple[str, Any]], reaches_others: bool) -> None:
         """Ask that the function knows what it writes into by no other name."""
         for _, x, parts, _, _ in self._containers:
             if not has_parts(x, parts):
                 raise NotRecordedError("an argument is written into by another name")
+        containers = [entry for entry in self._containers if not has_parts(entry[3], entry[4])]
+        arrays = [entry for entry in self._arrays if entry[0] != f"v{entry[1]._index}"]
+        self.are_written = bool(containers or arrays)
         inside = {id(x) for x in self.recording.written}
-        written = [
-            (name, x)
-            for name, x, _, made, new in self._containers
-            if id(made) in inside or not has_parts(made, new)
-        ]
-        written += [
-            (name, x)
-            for name, traced, x in self._arrays
-            if id(traced) in inside or name != f"v{traced._index}"
-        ]
-        self.are_written = bool(written)
+        containers += [entry for entry in self._containers if id(entry[3]) in inside]
+        arrays += [entry for entry in self._arrays if id(entry[1]) in inside]
+        written = [(name, x) for name, x, *_ in containers] + [(name, x) for name, _, x in arrays]
         if not written:
             return
         if known_twice(f, tuple(a for _, a in args), [x for _, x in written]) is not None:
             raise NotRecordedError("an argument is written into that has another name")
+        if not reaches_others and all(id(x) in self._places for _, x, *_ in containers):
+            return  # other checks compare the arguments with each other
         given = "".join([f"{name}, " for name, _ in args])
         names = ", ".join([name for name, _ in written])
         twice = self.names.of(known_twice, "known_twice")

@@ -199,7 +199,10 @@ def test_what_is_written_and_returned_is_that_of_tracing(way, kind, soon, monkey
                     assert one == other
                 else:
                     np.testing.assert_allclose(one, other, rtol=1e-12)
-        writes = kind in ARRAYS and way not in ("of_x", "rows", "one_line", "after_another")
+        writes = kind in ARRAYS and way not in (
+            "of_x", "part_of_x", "rows", "one_line", "after_another"
+        )  # fmt: skip
+        writes = writes and (kind, way) != ("list", "view")  # part of a list is a new one
         assert not (is_program and writes)
 
 
@@ -239,7 +242,9 @@ def test_numbers_of_classes_that_write(soon):
 
 def test_numbers_under_a_debugger(soon):
     """A recording sees them if Python has `sys.monitoring`; otherwise there is no recording."""
-    module = module_of("import numpy as np\ndef f(x, t):\n    t += 1.0\n    return np.sum(x * t)\n")
+    module = module_of(
+        "import numpy as np\nG = [1.0]\ndef f(x, t):\n    t += G[0]\n    return np.sum(x * t)\n"
+    )
     sys.settrace(lambda *_: None)
     try:
         for _ in range(9):

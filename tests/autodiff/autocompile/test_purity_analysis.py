@@ -10,7 +10,7 @@ import pytest
 import scipy.special
 from scipy import stats
 
-from autodiff import gradient
+from autodiff import automatic_compile, gradient
 from autodiff.autocompile.purity_analysis import Impurity, Proof
 from tests.helpers import run_python
 
@@ -20,6 +20,7 @@ LARGE = np.arange(1000.0)
 OPTIONS = {"rate": 0.1}
 MODELS = {"a": np.array([None, "b"])}
 COUNTS = []
+HELD = [1.0]
 
 
 def helper(x, scale=2.0):
@@ -158,7 +159,8 @@ def rebinds_an_argument(x, c):
 
 
 def test_what_holds_at_a_place():
-    assert not Proof(rebinds_an_argument).takes_containers
+    assert Proof(rebinds_an_argument).takes_containers
+    assert not Proof(functools.partial(rebinds_an_argument, HELD)).takes_containers
 
 
 def prints(x):
@@ -350,12 +352,53 @@ def takes_any_names(x, **options):
 
 DOUBTS = [f for f in list(vars().values()) if callable(f) and hasattr(f, "__code__")]
 DOUBTS = DOUBTS[DOUBTS.index(prints) :]
+RECORDED = adds_to_what_a_list_holds, adds_to_a_copy_of_what_a_function_is_given
+"""The recording finds out whether what these write into is a number."""
 
 
 @pytest.mark.parametrize("f", DOUBTS, ids=lambda f: f.__name__)
 def test_doubts(f):
+    if f in RECORDED:
+        assert Proof(functools.partial(f, HELD)).numbers
+        return
     with pytest.raises(Impurity):
-        Proof(f)
+        Proof(functools.partial(f, HELD))
+
+
+WRITES = (
+    adds_to_a_copy_of_what_a_function_is_given, adds_behind_a_break, adds_to_what_may_be_bound,
+    adds_in_the_second_turn, adds_to_what_a_list_holds, fills_an_argument, writes_an_argument,
+    adds_at,
+)  # fmt: skip
+
+
+def with_a_list(f):
+    def reads(x, c):
+        return f(x, c) * HELD[0]
+
+    return reads
+
+
+@pytest.mark.parametrize("f", WRITES, ids=lambda f: f.__name__)
+def test_functions_that_read_nothing_mutable_may_write(f):
+    assert not Proof(f).arrays
+
+
+@pytest.mark.parametrize("reads", [False, True])
+@pytest.mark.parametrize("f", WRITES[1:], ids=lambda f: f.__name__)
+def test_writes_into_what_is_not_differentiated_happen_at_each_call(f, reads, soon):
+    if reads:
+        f = with_a_list(f)
+
+    def outcomes():
+        x, c = np.array([0.5, 1.5, 2.5]), np.array([3.0, 1.0, 2.0])
+        return [[gradient(f, x * k, c, argnums=0), c.copy()] for k in range(1, 9)]
+
+    found, before = outcomes(), automatic_compile(False)
+    try:
+        np.testing.assert_allclose(found, outcomes())
+    finally:
+        automatic_compile(before)
 
 
 def test_what_closures_hold():
@@ -371,7 +414,7 @@ def test_what_closures_hold():
 
 def test_a_doubt_names_the_line():
     with pytest.raises(Impurity, match=r"'c', .* another's \(line \d+ of .*writes_an_argument\)"):
-        Proof(writes_an_argument)
+        Proof(functools.partial(writes_an_argument, HELD))
     with pytest.raises(Impurity, match="'print'"):
         Proof(prints)
 
