@@ -135,6 +135,9 @@ class WriteReader(ComprehensionReader):
     def _extend(self, f: Callable, xs: Any, node: ast.expr) -> None:
         """Read ``xs += [a, b]`` for a list that may grow."""
         items = self.expression(node)
+        if f is operator.or_ and type(xs) is Value and xs.kind.is_set:
+            self.update_set(xs, items)
+            return
         is_list = type(xs) is Value and xs.kind.is_list
         if f is not operator.add or not is_sequence(items) or not is_list:
             raise ListInMemoryError("this change of a list, tuple or dict", places_of(xs))
