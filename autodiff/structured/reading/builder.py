@@ -64,6 +64,7 @@ from autodiff.structured.list_arguments import kind_of_list
 from autodiff.structured.reading.assumptions import Assumptions
 from autodiff.structured.reading.scopes import (
     CELLS_OF_CALLEE,
+    ITERATORS,
     AttributeView,
     HeldSlice,
     LocalObject,
@@ -236,7 +237,8 @@ class ProgramBuilder:
         was = scope.functions.get(name, scope.forms.get(name, scope.slots.get(name)))
         if isinstance(value, Static):
             scope.functions[name] = value
-            is_alike = was is None or is_the_same(was, value)
+            both = {type(was), type(value)}
+            is_alike = was is None or is_the_same(was, value) or both <= set(ITERATORS)
         elif type(value) in _IN_PARTS or (isinstance(value, tuple) and not is_plain(value)):
             form = self._bind_parts(name, value, was)
             is_alike = was is None or (type(was) is type(form) and was == form)
@@ -710,15 +712,15 @@ class ProgramBuilder:
     def read_blocks(self, read: Callable[[], None]) -> list:
         """Read the body of a loop or branch; return its blocks.
 
-        The body may not run, so functions that it defines are unknown after it; so are those that
-        the loops over generators define.
+        The body may not run, so functions and iterators that it binds are unknown after it; so are
+        those that the loops over generators bind.
         """
         outer = self.body, self.block, self.bound
         self.block = Block()
         self.body, self.bound = [self.block], {}
         self.depth += 1
         scopes = [self.scope, *[consumer.scope for consumer in self.consumers]]
-        before = [(scope, set(scope.functions)) for scope in scopes]
+        before = [(scope, dict(scope.functions)) for scope in scopes]
         try:
             read()
             self._leave_block()
@@ -729,7 +731,7 @@ class ProgramBuilder:
                 scope.functions = {
                     name: f
                     for name, f in scope.functions.items()
-                    if name in known or name.startswith(".")
+                    if is_the_same(known.get(name), f) or name.startswith(".")
                 }
             self.body, self.block, self.bound = outer
 

@@ -103,6 +103,7 @@ class CallReader(SequenceReader):
     set_of: Callable[[Any], Value]
     new_iterator: Callable[..., Any]
     gives_iterator: Callable[[Any], bool]
+    callee: Callable[[ast.Call], Any]
     new_iterable: Callable[[Any, list, dict[str, Any]], Any]
     first_of: Callable[[ast.Call], Any]
     reduction: Callable[[list[ast.expr]], Any]
@@ -125,7 +126,8 @@ class CallReader(SequenceReader):
                 f = method_of_number(owner.kind.classes, node.func.attr) or UNKNOWN
                 own = [owner]
             else:
-                f = self.module_attribute(owner, node.func.attr)
+                f = self.callee(node)  # perhaps `chain.from_iterable`
+                f = self.module_attribute(owner, node.func.attr) if f is UNKNOWN else f
         else:
             f = self.expression(node.func)
             if type(f) is LocalFunction and self.gives_iterator(f):
@@ -205,9 +207,15 @@ class CallReader(SequenceReader):
         if isinstance(items, ast.ListComp) and not SUM_TAKES_ERRORS_ALONG:
             self.forbid_writes(added, read, made_there=True)
         if made is NotImplemented:
-            return self.read_call(sum, self._arguments_of(sum, node), {})
+            (given,) = self._arguments_of(sum, node)
+            made = self._all_of(given) if _has_rows(given) else given
+            return self.read_call(sum, [made], {})
         is_sum = type(made) is Value and not made.kind.is_list
         return made if is_sum else self.read_call(sum, [made], {})
+
+    def _all_of(self, x: Value) -> Value:
+        """Return the items of an array, as a list."""
+        return self.extended(self.new_list([]), x)
 
     def _with_lists(self, f: Callable, node: ast.Call) -> ast.Call:
         """Rewrite the iterators among the arguments of a call to list comprehensions."""

@@ -112,7 +112,7 @@ class MemoryObjectReader(ListReader):
             return self.const(min(kind.classes, key=lambda c: c.__name__)(0))
         if kind.is_member:
             (cls,) = kind.classes
-            return self.const(next(iter(cls.__members__.values())))  # type: ignore[attr-defined] # it has some
+            return self.const(next(iter(cls.__members__.values())))
         if kind.is_array:
             return self.emit_call(np.zeros, [self.const((0,) * kind.ndim), self.const(kind.dtype)])
         if kind in (LIST, FIXED):
@@ -270,7 +270,7 @@ def like(kind: Any, memory: Memory | None, depth: int = 0) -> Any:
     For a tuple there are the kind and the memory of each part.
     """
     if type(kind) is list:
-        return [like(*part, depth + 1) for part in kind]
+        return [like(own, inner, depth + 1) for own, inner in kind]
     if kind is None or depth > _DEEPEST:
         raise UnsupportedError("an attribute of this kind that some objects lack")
     if not kind.is_dict or memory is None:

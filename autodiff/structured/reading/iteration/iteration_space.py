@@ -63,4 +63,4 @@ class IterationSpace:
         self.begun: tuple | None = next((over.begun for over in of if over.begun), None)
         self.tables: list[Memory] = [memory for over in of for memory in over.tables]
         self.functions: list[Any] = [f for over in of for f in over.functions]
-        self.is_endless = any(over.is_endless for over in of)
+        self.is_endless: bool = any(over.is_endless for over in of)

@@ -30,6 +30,8 @@ class LibraryIteratorReader(LocalIteratorReader):
     iterated: Callable[[ast.expr], IterationSpace]
     over_zip: Callable[[list[ast.expr]], IterationSpace]
     _over_value: Callable[[Any], IterationSpace]
+    _over_list: Callable[[Value], IterationSpace]
+    _listed: Callable[[IterationSpace], Value]
 
     def over_zip_longest(self, nodes: list[ast.expr], fillvalue: Any = None) -> IterationSpace:
         """Read ``itertools.zip_longest(..., fillvalue=x)``."""
@@ -38,6 +40,11 @@ class LibraryIteratorReader(LocalIteratorReader):
             raise UnsupportedError("zip_longest of iterators that compute their items")
         lengths = [self.hold(over.length()) for over in overs]
         trips = [over.known for over in overs if over.known is not None]
+        if len(trips) < len(overs):
+            overs = [
+                over if over.known is None else self._over_list(self._listed(over))
+                for over in overs
+            ]
         fill = self.const(fillvalue)
 
         def item(i: Value) -> Any:

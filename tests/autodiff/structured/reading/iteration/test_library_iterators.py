@@ -256,3 +256,34 @@ def test_what_is_traced(f: Callable, traced: Callable) -> None:
         value, found = value_and_gradient(f, X)
         np.testing.assert_allclose(value, f(X), rtol=1e-14)
         np.testing.assert_allclose(found, traced(f, X), rtol=1e-12, atol=1e-12)
+
+
+def of_names_that_are_bound_again(x: Any) -> Any:
+    total = 0.0
+    for k in range(3):
+        it = zip(x, x[2:], strict=False)
+        for a, b in it:
+            total += a * b * k
+        it = itertools.chain.from_iterable([[x[k]], x[:2]])
+        for v in it:
+            total += v * total
+        if k == 1:
+            it = reversed(x)
+            total += sum(it)
+    return total + sum(x) * sum(np.outer(x, x))[1]
+
+
+def bound_again_in_a_branch(x: Any) -> Any:
+    total = 0.0
+    for k in range(3):
+        it = iter(x)
+        if k > 0:
+            it = iter(x[4:])
+        for v in it:
+            total += v * v * (k + 1)
+    return total
+
+
+def test_names_bound_again(check_two_calls: Callable, traced: Callable) -> None:
+    check_two_calls(of_names_that_are_bound_again, X)
+    test_what_is_traced(bound_again_in_a_branch, traced)
