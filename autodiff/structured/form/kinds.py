@@ -66,7 +66,7 @@ class MixedKindsError(UnsupportedError):
     def __init__(self) -> None:
         super().__init__("a variable that is of one kind and then of another")
         self.loop: tuple[int, int] | None = None
-        self.other: tuple[Any, Kind, Any] | None = None
+        self.other: tuple[Any, Any, Any] | None = None
 
 
 class ListInMemoryError(UnsupportedError):

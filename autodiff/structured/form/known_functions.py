@@ -82,6 +82,7 @@ PURE: frozenset[Any] = frozenset(
     {operator.not_, np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.arange}
     | {np.ndarray, np.float64, np.float32, np.int64, np.int32, np.bool_, int, bool, float, complex}
     | {np.bartlett, np.blackman, np.hamming, np.hanning}
+    | {np.triu_indices, np.tril_indices, np.diag_indices}
     | {len, min, max, iteration_count, start_of_slice, length_of_slice}
     | {str, format, bin, oct, hex, ord, chr, part_of_text, letter_of_text}
     | _TEXT_METHODS
@@ -194,5 +195,5 @@ def is_of_special(f: Any) -> bool:
 
 
 def is_joiner(x: Any) -> bool:
-    """Whether `x` is `numpy.r_` or `numpy.c_`, which join the arrays in their index."""
-    return x is np.r_ or x is np.c_
+    """Whether `x` is `numpy.s_`, or `numpy.r_` or `numpy.c_`, which join the arrays in an index."""
+    return x is np.r_ or x is np.c_ or x is np.s_

@@ -64,7 +64,9 @@ from autodiff.structured.list_arguments import kind_of_list
 from autodiff.structured.reading.assumptions import Assumptions
 from autodiff.structured.reading.scopes import (
     CELLS_OF_CALLEE,
+    ITERATORS,
     AttributeView,
+    HeldSlice,
     LocalObject,
     Scope,
     Static,
@@ -73,8 +75,9 @@ from autodiff.structured.reading.scopes import (
 )
 from autodiff.structured.recursive_calls import RecursionKindError, RuleLike
 
+_NONE = Kind(frozenset([type(None)]))
 _MOST_CALLS = 20_000
-_IN_PARTS = (Named, Maybe, HeldRange)  # each part is a variable
+_IN_PARTS = (Named, Maybe, HeldRange, HeldSlice)  # each part is a variable
 _PASS_ON = (".returned", ".chosen", ".result")  # hidden variables that only pass a value on
 _OUTSIDE = (
     bool, int, float, str, type(None), type(Ellipsis), types.ModuleType, types.FunctionType,
@@ -222,8 +225,8 @@ class ProgramBuilder:
             self.scope = scope
             return
         like = self.assumed.may_be_none.get((scope.function, name))
-        if like is not None and type(value) is Value:
-            is_none = known(value) is None
+        if like is not None and type(value) in (Value, tuple):
+            is_none = type(value) is Value and known(value) is None
             value = Maybe(self.const(not is_none), self.placeholder(like) if is_none else value)
         is_temporary = name in scope.temporaries
         if self.depth == scope.blocks or is_temporary:  # the old value is dead
@@ -234,7 +237,8 @@ class ProgramBuilder:
         was = scope.functions.get(name, scope.forms.get(name, scope.slots.get(name)))
         if isinstance(value, Static):
             scope.functions[name] = value
-            is_alike = was is None or is_the_same(was, value)
+            both = {type(was), type(value)}
+            is_alike = was is None or is_the_same(was, value) or both <= set(ITERATORS)
         elif type(value) in _IN_PARTS or (isinstance(value, tuple) and not is_plain(value)):
             form = self._bind_parts(name, value, was)
             is_alike = was is None or (type(was) is type(form) and was == form)
@@ -282,7 +286,22 @@ class ProgramBuilder:
         if Maybe in (type(was), type(value)):
             part = value.value if type(value) is Maybe else scope.slots[was.value]
             error.other = (scope.function, name), part.kind, part.memory
+        elif type(value) is tuple and type(was) is Slot and was.kind == _NONE:
+            error.other = (scope.function, name), _kinds_in(value), None
+        elif type(was) is tuple and type(value) is Value and known(value) is None:
+            error.other = (scope.function, name), self._kinds_at(was), None
         return error
+
+    def _kinds_at(self, form: tuple) -> list[tuple]:
+        """Return what `_kinds_in` does, for the variables that hold the parts of a tuple."""
+        found: list[tuple] = []
+        for name in form:
+            slot, own = self.scope.slots.get(name), self.scope.forms.get(name)
+            if own is not None:
+                found.append((self._kinds_at(own) if type(own) is tuple else None, None))
+            else:
+                found.append((None, None) if slot is None else (slot.kind, slot.memory))
+        return found
 
     def not_none(self, x: Any) -> Any:
         """Unwrap a value that may be None: the program exits if it is."""
@@ -624,6 +643,8 @@ class ProgramBuilder:
         if isinstance(made, np.ndarray):
             # Each run makes a new one, which may be written into.
             return self.emit(Op("call", args, f=f, options=options), kind_with_unit_axes(made))
+        if type(made) is tuple and any(isinstance(part, np.ndarray) for part in made):
+            return self.emit(Op("call", args, f=f, options=options), kind_of(made))
         return self.const(made)
 
     def as_value(self, x: Any) -> Value:
@@ -691,24 +712,27 @@ class ProgramBuilder:
     def read_blocks(self, read: Callable[[], None]) -> list:
         """Read the body of a loop or branch; return its blocks.
 
-        The body may not run, so functions that it defines are unknown after it.
+        The body may not run, so functions and iterators that it binds are unknown after it; so are
+        those that the loops over generators bind.
         """
         outer = self.body, self.block, self.bound
         self.block = Block()
         self.body, self.bound = [self.block], {}
         self.depth += 1
-        scope, known = self.scope, set(self.scope.functions)
+        scopes = [self.scope, *[consumer.scope for consumer in self.consumers]]
+        before = [(scope, dict(scope.functions)) for scope in scopes]
         try:
             read()
             self._leave_block()
             return self.body
         finally:
             self.depth -= 1
-            scope.functions = {
-                name: f
-                for name, f in scope.functions.items()
-                if name in known or name.startswith(".")
-            }
+            for scope, known in before:
+                scope.functions = {
+                    name: f
+                    for name, f in scope.functions.items()
+                    if is_the_same(known.get(name), f) or name.startswith(".")
+                }
             self.body, self.block, self.bound = outer
 
     def _read_branch(self, read: Callable[[], None]) -> tuple[list, bool]:
@@ -780,6 +804,16 @@ def structure_of(x: Any) -> Any:
         keys = tuple(x) if type(x) is Named else ()
         return type(x), keys, tuple(map(structure_of, parts_of(x)))
     return True if isinstance(x, Static) else Value
+
+
+def _kinds_in(x: tuple) -> list[tuple]:
+    """Return the kind and the memory of each part of a tuple; the kinds again for tuples in it."""
+    return [
+        (_kinds_in(part), None)
+        if type(part) is tuple
+        else (part.kind, part.memory if type(part) is Value else None)
+        for part in x
+    ]
 
 
 def _allocates_in(op: Op, memory: Memory) -> bool:

@@ -50,7 +50,6 @@ from autodiff.structured.reading.containers.classes import (
     is_class,
     is_object,
 )
-from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.sequences import SequenceReader, is_sequence
 from autodiff.structured.reading.libraries.argument_checks import pop_out
 from autodiff.structured.reading.libraries.decompositions import (
@@ -61,6 +60,7 @@ from autodiff.structured.reading.libraries.decompositions import (
     decomposed,
     has_library_rule,
 )
+from autodiff.structured.reading.libraries.iterator_decompositions import items_between
 from autodiff.structured.reading.libraries.numpy_decompositions import ufunc_outer
 from autodiff.structured.reading.libraries.python_decompositions import BISECTIONS, HEAPS
 from autodiff.structured.reading.libraries.random_numbers import (
@@ -77,6 +77,7 @@ from autodiff.structured.reading.libraries.ufunc_methods import (
 from autodiff.structured.reading.scopes import (
     OBJECTS,
     OWNERS,
+    HeldSlice,
     LocalFunction,
     LocalPartial,
     Method,
@@ -101,7 +102,10 @@ class CallReader(SequenceReader):
     ordered: Callable[[Any, dict[str, Any]], Any]
     dict_of_pairs: Callable[[Any], Any]
     set_of: Callable[[Any], Value]
-    new_iterator: Callable[[Any], Any]
+    new_iterator: Callable[..., Any]
+    gives_iterator: Callable[[Any], bool]
+    callee: Callable[[ast.Call], Any]
+    new_iterable: Callable[[Any, list, dict[str, Any]], Any]
     first_of: Callable[[ast.Call], Any]
     reduction: Callable[[list[ast.expr]], Any]
 
@@ -123,9 +127,12 @@ class CallReader(SequenceReader):
                 f = method_of_number(owner.kind.classes, node.func.attr) or UNKNOWN
                 own = [owner]
             else:
-                f = self.module_attribute(owner, node.func.attr)
+                f = self.callee(node)  # perhaps `chain.from_iterable`
+                f = self.module_attribute(owner, node.func.attr) if f is UNKNOWN else f
         else:
             f = self.expression(node.func)
+            if type(f) is LocalFunction and self.gives_iterator(f):
+                return self.new_iterable(f, self._displayed(node.args), self._named(node))
             if isinstance(f, Static) or is_object(f):
                 return self._call_object(f, node)
             f = known(self.pack(f))
@@ -154,20 +161,32 @@ class CallReader(SequenceReader):
             return self._reshaped(f, own, node)
         if f is check_array:
             return self._checked_array(*self._arguments_of(f, node))
-        if (f is min or f is max) and len(node.args) == 1:
-            return self.extremum(f, node)
-        if (f is any or f is all) and len(node.args) == 1 and not node.keywords:
-            return self.any_or_all(f, node.args[0])
-        if f is next and node.args and not node.keywords:
-            return self.first_of(node)
-        if f is functools.reduce and not node.keywords:
-            return self.reduction(node.args)
+        found = self._call_over_items(f, node)
+        if found is not NotImplemented:
+            return found
         if f is UNKNOWN or not callable(f):
             raise UnsupportedError("a call of an unknown function")
         if f is sum and len(node.args) == 1 and not node.keywords:
             return self._sum_of_argument(node)
         made = self.read_call(f, [*own, *self._arguments_of(f, node)], self._named(node))
         return self.displayed(node, made) if f is dict and type(made) is Named else made
+
+    def _call_over_items(self, f: Any, node: ast.Call) -> Any:
+        """Read a call of a function that takes items one by one, or return NotImplemented."""
+        n = len(node.args)
+        if (f is min or f is max) and n == 1:
+            return self.extremum(f, node)
+        if f is items_between:
+            return self.new_iterator(*map(self.expression, node.args))
+        if self.gives_iterator(f):
+            return self.new_iterable(self.const(f), self._displayed(node.args), self._named(node))
+        if node.keywords:
+            return NotImplemented
+        if (f is any or f is all) and n == 1:
+            return self.any_or_all(f, node.args[0])
+        if f is next and n:
+            return self.first_of(node)
+        return self.reduction(node.args) if f is functools.reduce else NotImplemented
 
     def _checked_array(self, x: Value, ndim: Value, dtype: Value) -> Value:
         """Read the check of a tangent function: here the kind of an array is known."""
@@ -189,9 +208,15 @@ class CallReader(SequenceReader):
         if isinstance(items, ast.ListComp) and not SUM_TAKES_ERRORS_ALONG:
             self.forbid_writes(added, read, made_there=True)
         if made is NotImplemented:
-            return self.read_call(sum, self._arguments_of(sum, node), {})
+            (given,) = self._arguments_of(sum, node)
+            made = self._all_of(given) if _has_rows(given) else given
+            return self.read_call(sum, [made], {})
         is_sum = type(made) is Value and not made.kind.is_list
         return made if is_sum else self.read_call(sum, [made], {})
+
+    def _all_of(self, x: Value) -> Value:
+        """Return the items of an array, as a list."""
+        return self.extended(self.new_list([]), x)
 
     def _with_lists(self, f: Callable, node: ast.Call) -> ast.Call:
         """Rewrite the iterators among the arguments of a call to list comprehensions."""
@@ -232,7 +257,7 @@ class CallReader(SequenceReader):
             return self.replaced(owner, self._named(node))
         if type(owner) in OWNERS or is_record or _is_object_or_class(owner):
             return self._call_object(self.read_attribute(owner, name), node)
-        if type(owner) is Value and owner.kind.is_mapping and name != "copy":
+        if type(owner) is Value and owner.kind.is_mapping and (name != "copy" or owner.kind.is_set):
             return self.of_table_method(owner, node)
         if type(owner) is Value and owner.kind.is_list:
             return self.of_list_method(owner, node)
@@ -250,15 +275,14 @@ class CallReader(SequenceReader):
         return self._call_ufunc_method(owner, node) if is_ufunc else NotImplemented
 
     def _with_keys(self, node: ast.Call) -> Any:
-        """Read ``dict.fromkeys(keys, number)`` with known keys."""
-        names, *others = map(self.expression, node.args)
-        is_one = len(others) == 1 and not node.keywords and isinstance(names, (tuple, Named))
-        if not is_one or not (type(others[0]) is Value and others[0].kind.is_scalar):
+        """Read ``dict.fromkeys(keys, number)`` as a comprehension."""
+        x = self.expression(node.args[-1]) if len(node.args) == 2 and not node.keywords else None
+        if not (type(x) is Value and x.kind.is_scalar):
             raise UnsupportedError("dict.fromkeys with these arguments")
-        keys = names if type(names) is Named else [known(self.pack(key)) for key in names]
-        if not all(map(is_key, keys)):
-            raise UnsupportedError("a dict with keys other than strings and integers")
-        return self.displayed(node, Named((key, others[0]) for key in keys))
+        key, value = self.hidden("key"), ast.Name(self.hold(x), ast.Load())
+        over = ast.comprehension(ast.Name(key, ast.Store()), node.args[0], [], 0)
+        made = ast.DictComp(ast.Name(key, ast.Load()), value, [over])
+        return self.expression(ast.fix_missing_locations(ast.copy_location(made, node)))
 
     def _call_ufunc_method(self, f: Value, node: ast.Call) -> Any:
         """Read ``np.subtract.outer(x, y)`` of vectors, ``np.add.reduce(x)`` or `accumulate`."""
@@ -435,6 +459,10 @@ class CallReader(SequenceReader):
             return self.new_deque(args, options)
         if f in MAKERS and not options:
             return new_generator(self, f, list(map(self.pack, args)))
+        if f is slice and len(args) < 4:
+            bounds = slice(*map(self.pack, args))
+            parts = (bounds.start, bounds.stop, bounds.step)
+            return HeldSlice(*[self.const(None) if x is None else x for x in parts])
         if f is set and len(args) < 2 and not options:
             return self.set_of(args[0]) if args else self.new_set([])
         if f is sorted and len(args) == 1 and _is_iterable(args[0]):

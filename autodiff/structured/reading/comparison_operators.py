@@ -74,6 +74,8 @@ class ComparisonReader(CallReader):
         if type(op) not in COMPARISONS:
             raise UnsupportedError(f"comparison {type(op).__name__}")
         f = COMPARISONS[type(op)].function
+        if all(type(x) is Value and x.kind.is_set for x in (a, b)):
+            return self.emit(Op("length", [a, b], f=f), BOOL)
         if type(a) is Value and type(known(a)) is str is type(known(b)):
             return self.const(f(known(a), known(b)))
         return self.binary(f, a, b)

@@ -15,12 +15,14 @@ from autodiff.structured.form.function_ir import (
     Columns,
     InstanceValue,
     Items,
+    Maybe,
     Named,
     Op,
     RecordValue,
     Value,
     flat,
     known,
+    parts_of,
 )
 from autodiff.structured.form.indices import has_arrays, is_element, kind_of_index
 from autodiff.structured.form.kinds import (
@@ -40,8 +42,9 @@ from autodiff.structured.reading.builder import is_constant
 from autodiff.structured.reading.comparison_operators import ComparisonReader
 from autodiff.structured.reading.containers.classes import is_class, is_object
 from autodiff.structured.reading.containers.sequences import is_sequence
-from autodiff.structured.reading.rewriting import has_no_calls
-from autodiff.structured.reading.scopes import OWNERS, ArgumentRows
+from autodiff.structured.reading.containers.tables import SET_OPERATORS
+from autodiff.structured.reading.rewriting import has_no_calls, written
+from autodiff.structured.reading.scopes import OWNERS, ArgumentRows, HeldSlice, LocalFunction
 
 _WIDE = frozenset(map(np.dtype, (np.float64, np.complex128, np.int64)))
 _OF_DTYPES = frozenset({"kind", "char", "name", "itemsize", "type"})
@@ -87,6 +90,8 @@ class ExpressionReader(ComparisonReader):
             if found is NotImplemented:
                 raise UnsupportedError("an operator that the class of an object does not define")
             return found
+        if f in SET_OPERATORS and all(type(x) is Value and x.kind.is_set for x in (left, right)):
+            return self.set_from(f, left, right)
         if f is operator.add and is_sequence(left) and is_sequence(right):
             return self._together(left, right)
         if f is operator.mul and type(left) is Items and type(right) is Value:
@@ -164,7 +169,7 @@ class ExpressionReader(ComparisonReader):
         """Return a value with the truth of a list, dict or object; anything else unchanged."""
         if is_object(x):
             return self.truth_of_object(x)
-        if type(x) is Items:
+        if type(x) in (Items, tuple):
             return self.const(bool(x))
         if type(x) is ArgumentRows:
             return self._length_of(x)
@@ -175,7 +180,14 @@ class ExpressionReader(ComparisonReader):
         """Read the test of a branch or loop."""
         if isinstance(node, ast.BoolOp):
             return self._short_circuit(node, self.truth)
-        return self._as_test(self.pack(self.truth_of(self.expression(node))))
+        made = self.expression_or_none(node)
+        if type(made) is not Maybe:
+            return self._as_test(self.pack(self.truth_of(made)))
+        return self.choose(
+            made.has,
+            lambda: self.emit_call(bool, [self._as_test(self.pack(self.truth_of(made.value)))]),
+            lambda: self.const(False),
+        )
 
     def test(self, node: ast.expr) -> Value:
         """Read an operand of ``and`` or ``or``."""
@@ -194,6 +206,10 @@ class ExpressionReader(ComparisonReader):
         """Read an attribute of something that has been read."""
         if type(owner) in OWNERS:
             return self.attribute(owner, name)
+        if name == "get" and (
+            type(owner) is Named or (type(owner) is Value and owner.kind.is_mapping)
+        ):
+            return self._getter(owner)
         if isinstance(owner, RecordValue):
             return self.of_record(owner, name)
         owner = self.as_value(owner)
@@ -224,6 +240,12 @@ class ExpressionReader(ComparisonReader):
         kind = kind_of(getattr(samples(owner.kind)[0], name))
         return self.emit(Op("form", [owner], data=name), kind)
 
+    def _getter(self, owner: Any) -> LocalFunction:
+        """Read ``d.get`` of a dict, as a function of keys that the dict has."""
+        (made,) = written("lambda key: d[key]", d=self.hold(owner))
+        node = ast.copy_location(made.value, self.calling[-1])  # type: ignore[attr-defined]
+        return LocalFunction(ast.fix_missing_locations(node), self.scope, {})
+
     def _attribute_of_class_or_member(self, x: Any, name: str) -> Any:
         """Read an attribute of a class or an enum member; None for other owners."""
         if is_class(x):
@@ -249,6 +271,7 @@ class ExpressionReader(ComparisonReader):
 
     def subscripted(self, base: Any, index: ast.expr) -> Any:
         """Read an index of a value that has been read."""
+        index = self.index_at(index)
         if is_object(base):
             return self.call_special_method("__getitem__", base, self.expression(index))
         if type(base) is Named:
@@ -292,8 +315,10 @@ class ExpressionReader(ComparisonReader):
                 return self.reshaped(owner, self.pack((self.const(-1),)), 1)
         return self.expression(node)
 
-    def _index_joiner(self, joiner: Any, node: ast.expr) -> Value:
-        """Read ``np.r_[...]`` or ``np.c_[...]`` with numbers, vectors and matrices."""
+    def _index_joiner(self, joiner: Any, node: ast.expr) -> Any:
+        """Read ``np.s_[...]``, or ``np.r_[...]`` or ``np.c_[...]`` of numbers and arrays."""
+        if joiner is np.s_:
+            return self.expression(node)
         parts = tuple(map(self.expression, node.elts if isinstance(node, ast.Tuple) else [node]))
         if any(type(p) is Value and not (p.kind.is_array or p.kind.is_scalar) for p in parts):
             raise UnsupportedError("a string or slice in np.r_ or np.c_")
@@ -305,6 +330,18 @@ class ExpressionReader(ComparisonReader):
             return self.read_call(np.column_stack, [parts], {})
         vectors = [Items([p]) if type(p) is Value and p.kind.is_scalar else p for p in parts]
         return self.read_call(np.concatenate, [tuple(vectors)], {})
+
+    def on_slice(self, node: ast.Slice) -> HeldSlice:
+        """Read a slice in ``np.s_[...]``, or one that a class gets as an index."""
+        return HeldSlice(*self.bounds_in(node))
+
+    def index_at(self, node: ast.expr) -> ast.expr:
+        """Replace a variable that holds a slice, as an index, by that slice."""
+        found = self.expression(node) if isinstance(node, ast.Name) else None
+        if type(found) is not HeldSlice:
+            return node
+        bounds = [ast.Name(self.hold(x), ast.Load()) for x in parts_of(found)]
+        return ast.copy_location(ast.Slice(*bounds), node)
 
     def bounds_in(self, node: ast.Slice) -> list[Value]:
         """Read the bounds of a slice; a missing one is None."""
@@ -356,6 +393,8 @@ class ExpressionReader(ComparisonReader):
 
     def _index_part(self, found: Any, values: list[Value]) -> Any:
         """Return the template of a part of an index, and append its value to `values`."""
+        if type(found) is HeldSlice:
+            return ("slice", *[self._bound(x, values) for x in parts_of(found)])
         if type(found) is Items and found:
             found = self.read_call(np.array, [found], {})
         if type(found) is Value and found.kind == LIST:  # an index as a tuple is something else
@@ -374,7 +413,9 @@ class ExpressionReader(ComparisonReader):
 
     def _slice_bound(self, part: ast.expr | None, values: list[Value]) -> int | None:
         """Append a bound of a slice to `values`; return its position, None for no bound."""
-        value = self.const(None) if part is None else self.value(part)
+        return self._bound(self.const(None) if part is None else self.value(part), values)
+
+    def _bound(self, value: Value, values: list[Value]) -> int | None:
         if known(value) is None:
             return None
         if not value.kind.is_integral:

@@ -45,7 +45,7 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.form.order import Order
 from autodiff.structured.reading.assumptions import Assumptions
-from autodiff.structured.reading.containers.lists import check_not_copied
+from autodiff.structured.reading.containers.lists import MissingKeyError, check_not_copied
 from autodiff.structured.reading.containers.objects_in_memory import like
 from autodiff.structured.reading.iteration.generators import ENDED, yielding, yields
 from autodiff.structured.reading.jumps import (
@@ -60,6 +60,7 @@ from autodiff.structured.reading.jumps import (
 )
 from autodiff.structured.reading.libraries import (
     decompositions,
+    iterator_decompositions,
     python_decompositions,
     ufunc_methods,
 )
@@ -83,7 +84,17 @@ if TYPE_CHECKING:
 RETURNED = ".returned"
 _MOST_INLINED = 8
 _MOST_NONE = 16  # variables that may be None
-_OURS = decompositions.FUNCTIONS | python_decompositions.FUNCTIONS | ufunc_methods.FUNCTIONS
+_OURS = frozenset().union(
+    *[
+        module.FUNCTIONS
+        for module in (
+            decompositions,
+            iterator_decompositions,
+            python_decompositions,
+            ufunc_methods,
+        )
+    ]
+)
 
 
 def lower(
@@ -144,6 +155,8 @@ def _learn(assumed: Assumptions, error: UnsupportedError, may_leave: bool) -> bo
         case ListInMemoryError() if not error.places <= assumed.displayed_in_memory:
             assumed.displayed_in_memory |= error.places
             assumed.displayed_tables |= error.places if error.grow else set()
+        case MissingKeyError() if not assumed.displayed_in_memory <= assumed.displayed_tables:
+            assumed.displayed_tables |= assumed.displayed_in_memory
         case ItemsChangeError() if not assumed.copies_slices:
             assumed.copies_slices = True
         case MadeInLoopError():

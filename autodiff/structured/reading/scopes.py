@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from autodiff.closures.captured_values import is_empty
-from autodiff.structured.form.function_ir import Slot
+from autodiff.structured.form.function_ir import HeldRange, Slot
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
 from autodiff.structured.form.plain_classes import customizes_attributes
 
@@ -152,13 +152,33 @@ class ArgumentRows(Static):
 
 @dataclass(frozen=True, eq=False)
 class LocalIterator(Static):
-    """An iterator over a list: variables of a scope hold the list, its length, and the position."""
+    """An iterator over a list or array, of which a loop or ``next`` takes one item after the other.
+
+    Variables of a scope hold the list, its length, the position, and where the iterator ends.
+    """
 
     noun = "an iterator"
     scope: Scope
     items: str
     length: str
     place: str
+    end: str
+
+
+@dataclass(frozen=True, eq=False)
+class LocalIterable(Static):
+    """An iterator that one loop takes as a whole: ``zip(xs, ys)``, or what a generator returns.
+
+    Variables of a scope hold the function that returns it, the arguments, and whether a loop has
+    taken it.
+    """
+
+    noun = "an iterator"
+    scope: Scope
+    function: str
+    args: tuple[str, ...]
+    named: dict[str, str]
+    is_taken: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,10 +212,18 @@ class SuperProxy(Static):
     classes: tuple[type, ...]
 
 
+ITERATORS = (LocalIterator, LocalIterable)
+"""Iterators that variables hold."""
+
 OBJECTS = (LocalObject, OutsideObject)
 
 OWNERS = (*OBJECTS, SuperProxy)
 """Objects, and ``super()``: what has attributes."""
+
+
+@dataclass
+class HeldSlice(HeldRange):
+    """A slice that a variable holds: its bounds, which may be None."""
 
 
 def is_the_same(a: Any, b: Any) -> bool:

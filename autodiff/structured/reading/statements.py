@@ -136,7 +136,7 @@ class StatementReader(WriteReader):
         is_taken = all(isinstance(target, (ast.Tuple, ast.List)) for target in node.targets)
         given = node.value
         is_zip = isinstance(given, ast.Call) and is_transposition(given)
-        if is_taken and is_zip and self._callee(given) is zip:  # type: ignore[arg-type] # a call
+        if is_taken and is_zip and self.callee(given) is zip:  # type: ignore[arg-type] # a call
             value = self.columns(given, self.rows_of(given))  # type: ignore[arg-type]
         else:
             given = self.as_list_display(given) if is_taken else given
@@ -211,8 +211,9 @@ class StatementReader(WriteReader):
             if is_object(base):
                 self.call_special_method("__setitem__", base, self.expression(target.slice), value)
                 return
-            if base.kind == LIST and isinstance(target.slice, ast.Slice):
-                self.set_slice(base, self.bounds_in(target.slice), value)
+            index = self.index_at(target.slice) if base.kind == LIST else target.slice
+            if isinstance(index, ast.Slice) and base.kind == LIST:
+                self.set_slice(base, self.bounds_in(index), value)
                 return
             if base.kind.has_items:
                 self.set_item(base, self.value(target.slice), value)

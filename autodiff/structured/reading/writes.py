@@ -133,7 +133,10 @@ class WriteReader(ComprehensionReader):
         return value
 
     def _extend(self, f: Callable, xs: Any, node: ast.expr) -> None:
-        """Read ``xs += items`` for a list that may grow."""
+        """Read ``xs += items`` for a list that may grow, or ``xs |= items`` for a set."""
+        if f is operator.or_ and type(xs) is Value and xs.kind.is_set:
+            self.update_set(xs, self.expression(node))
+            return
         if f is not operator.add or type(xs) is not Value or not xs.kind.is_list:
             raise ListInMemoryError("this change of a list, tuple or dict", places_of(xs))
         items = self.expression(self.as_list_display(node))

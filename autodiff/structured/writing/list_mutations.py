@@ -31,6 +31,10 @@ def write_mutation(w: ForwardWriter, op: Op, pushed: Container[str]) -> None:
 def _set(w: ForwardWriter, op: Op, kept: str | None) -> None:
     """Assign an item of a list; the shadow of the list holds the shadow of an array in it."""
     base, value, at = op.args
+    if base.kind.is_set:
+        method = "update" if at.kind.is_set else "add"
+        w.out.add(f"{w.text(base)}.{method}({w.text(at)})")
+        return
     w.out.add(f"{w.text(base)}[{w.text(at)}] = {w.in_its_class(value)}")
     if value.kind.has_memory and w.has_shadow(base):
         shadow = f"{w.shadow_forward(base)}[{w.text(at)}]"
@@ -47,6 +51,8 @@ def _drop(w: ForwardWriter, op: Op, kept: str | None) -> None:
 
     def dropped(xs: str) -> str:
         is_last = known(at) == -1 and not is_table
+        if base.kind.is_set:
+            return f"{xs}.remove({place})"
         return f"{xs}.pop()" if is_last else f"del {xs}[{place}]"
 
     w.out.add(dropped(w.text(base)))

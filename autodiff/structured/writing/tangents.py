@@ -254,6 +254,12 @@ class TangentWriter(CallTangents):
             both.append((self.dot(xs), self._dot_of_item))
         both.append((self.text(xs), self.text))
         for name, item in both:
+            if xs.kind.is_set:
+                method = (
+                    "remove" if op.code == "drop" else "update" if op.args[2].kind.is_set else "add"
+                )
+                self.out.add(f"{name}.{method}({self.text(op.args[-1])})")
+                continue
             if op.code == "drop":
                 is_last = known(rest[0]) == -1 and not xs.kind.is_dict
                 self.out.add(f"{name}.pop()" if is_last else f"del {name}[{self.text(rest[0])}]")

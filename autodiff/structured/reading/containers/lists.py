@@ -51,8 +51,15 @@ _OF_ARRAYS = frozenset(
     | {np.diag, np.outer, np.inner, np.vdot, np.convolve, np.interp, np.polyval, np.trapezoid}
     | {np.sort, np.argsort, np.flip, np.clip, np.linalg.solve, np.linalg.inv, np.linalg.det}
     | {np.linalg.eigvalsh, np.linalg.slogdet, np.linalg.cholesky, np.trace, np.transpose, np.cross}
-    | {np.ix_}
+    | {np.ix_, math.dist}
 )
+
+
+class MissingKeyError(UnsupportedError):
+    """A dict with fixed keys is read or written under a key that it may not have."""
+
+    def __init__(self) -> None:
+        super().__init__("a key that the dict may not have")
 
 
 class ListReader(ObjectReader):
@@ -159,7 +166,7 @@ class ListReader(ObjectReader):
         if at is not None and key is UNKNOWN and xs.kind.is_mapping:
             return _any_field(memory)
         if not is_key(key) or key not in memory.fields:
-            raise UnsupportedError("a key that the dict may not have")
+            raise MissingKeyError
         return memory.fields[key].root()
 
     def _note_item(self, xs: Value, x: Value, at: Value | None = None) -> None:

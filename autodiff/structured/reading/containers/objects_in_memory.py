@@ -98,14 +98,20 @@ class MemoryObjectReader(ListReader):
             raise UnsupportedError("an attribute that some objects lack")
         return self.placeholder(self.optional_attributes[cls, name])
 
-    def placeholder(self, like: Placeholder) -> Value:
-        """Return a placeholder for a value that is None or missing."""
+    def placeholder(self, like: Any) -> Any:
+        """Return a placeholder for a value, or a tuple of values, that is None or missing."""
+        if type(like) is list:
+            return tuple(map(self.placeholder, like))
         kind = like.kind
+        if kind.is_text:
+            return self.const("")
+        if kind.parts:
+            return self.pack(tuple([self.placeholder(Placeholder(part)) for part in kind.parts]))
         if kind.is_scalar:
             return self.const(min(kind.classes, key=lambda c: c.__name__)(0))
         if kind.is_member:
             (cls,) = kind.classes
-            return self.const(next(iter(cls.__members__.values())))  # type: ignore[attr-defined] # it has some
+            return self.const(next(iter(cls.__members__.values())))
         if kind.is_array:
             return self.emit_call(np.zeros, [self.const((0,) * kind.ndim), self.const(kind.dtype)])
         if kind in (LIST, FIXED):
@@ -257,8 +263,13 @@ class Placeholder(NamedTuple):
     fields: tuple[tuple[str, Placeholder], ...] = ()
 
 
-def like(kind: Kind | None, memory: Memory | None, depth: int = 0) -> Placeholder:
-    """Describe a placeholder for a value of this kind; `memory` describes its attributes."""
+def like(kind: Any, memory: Memory | None, depth: int = 0) -> Any:
+    """Describe a placeholder for a value of this kind; `memory` describes its attributes.
+
+    For a tuple there are the kind and the memory of each part.
+    """
+    if type(kind) is list:
+        return [like(own, inner, depth + 1) for own, inner in kind]
     if kind is None or depth > _DEEPEST:
         raise UnsupportedError("an attribute of this kind that some objects lack")
     if not kind.is_dict or memory is None:

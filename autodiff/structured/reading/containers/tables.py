@@ -16,7 +16,7 @@ from typing import Any
 from autodiff.structured.form.function_ir import Items, Memory, Named, Op, Value, known
 from autodiff.structured.form.kinds import BOOL, LIST, TABLE, Kind, UnsupportedError, join
 from autodiff.structured.form.known_functions import has_keys
-from autodiff.structured.reading.containers.lists import is_key
+from autodiff.structured.reading.containers.lists import AT, is_key
 from autodiff.structured.reading.containers.objects_in_memory import MemoryObjectReader
 
 _FACTORIES: dict[type, Any] = {float: 0.0, int: 0, list: None, set: None, collections.Counter: 0}
@@ -57,6 +57,29 @@ class TableReader(MemoryObjectReader):
             self.add_to_set(made, x)
         return made
 
+    def set_from(self, f: Callable, *args: Value) -> Value:
+        """Return the set that a function makes of sets, or of a dict."""
+        made = self.emit(Op("length", list(args), f=f), _SET)
+        self.lists.append(made.memory)  # type: ignore[arg-type] # a set has one
+        for xs in args:
+            self._takes_keys(made, xs.root.keys)
+        return made
+
+    def _takes_keys(self, xs: Value, keys: Kind | None) -> None:
+        """Note that a set has items of this kind."""
+        memory = xs.root
+        if keys is not None:
+            memory.keys = keys if memory.keys is None else join(memory.keys, keys)
+            memory.takes(BOOL, None)
+
+    def update_set(self, xs: Value, others: Any) -> None:
+        """Read ``xs |= others`` of two sets."""
+        if type(others) is not Value or not others.kind.is_set:
+            raise UnsupportedError("update of a set with something other than a set")
+        self._takes_keys(xs, others.root.keys)
+        self.note_mutation(xs)
+        self.emit_effect(Op("set", [xs, self.const(True), others], data=AT))
+
     def add_to_set(self, xs: Value, x: Any) -> None:
         """Read ``xs.add(x)``."""
         self.set_item(xs, self.pack(x), self.const(True))
@@ -65,9 +88,19 @@ class TableReader(MemoryObjectReader):
         """Read a call of a method of a set."""
         name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
         is_one = len(node.args) == 1 and not isinstance(node.args[0], ast.Starred)
-        if name not in ("add", "discard", "remove") or not is_one or node.keywords:
+        if name == "copy" and not node.args:
+            return self.set_from(set.copy, xs)
+        if not is_one or node.keywords:
             raise UnsupportedError(f"method {name} of a set")
-        at = self.pack(self.expression(node.args[0]))
+        given = self.expression(node.args[0])
+        if name in _OF_SETS and type(given) is Value and given.kind.is_set:
+            return self.set_from(_OF_SETS[name], xs, given)
+        if name == "update":
+            self.update_set(xs, given)
+            return self.const(None)
+        if name not in ("add", "discard", "remove"):
+            raise UnsupportedError(f"method {name} of a set")
+        at = self.pack(given)
         if name == "add":
             self.add_to_set(xs, at)
         elif name == "remove":
@@ -126,8 +159,6 @@ class TableReader(MemoryObjectReader):
         """Return a new list of the keys."""
         if not xs.kind.is_table:
             return self.list_in_memory(Items(map(self.const, self.keys_in_order(xs))))
-        if xs.kind.is_set:
-            raise UnsupportedError("the items of a set, whose order depends on how Python keeps it")
         return self.list_of(list, xs.root.keys, xs)
 
     def list_of(self, f: Callable, items: Kind | None, *args: Value) -> Value:
@@ -163,21 +194,28 @@ class TableReader(MemoryObjectReader):
         if name == "update":
             self._update(xs, self.expression(node.args[0]))
             return self.const(None)
-        at, otherwise = self.pack(self.expression(node.args[0])), self.expression(node.args[1])
+        at = self.pack(self.expression(node.args[0]))
+        if not node.args[1:]:
+            # Each reading of the function gives it the same name: `may_be_none` refers to it.
+            chosen = f".got_{node.lineno}_{node.col_offset}"
+            return self.item_or(xs, at, self.const(None), chosen)
+        otherwise = self.expression(node.args[1])
         if name == "get":
             return self.item_or(xs, at, otherwise)
         otherwise = self._as_item(otherwise)
         self.branches(self.has_key(xs, at), lambda: None, lambda: self.set_item(xs, at, otherwise))
         return self.stored(xs, at)
 
-    def item_or(self, xs: Value, at: Value, otherwise: Any) -> Any:
-        """Read ``xs.get(at, otherwise)``."""
+    def item_or(self, xs: Value, at: Value, otherwise: Any, name: str | None = None) -> Any:
+        """Read ``xs.get(at, otherwise)``; `name` is a variable for the result."""
         is_missing = is_key(known(at)) and known(at) not in xs.root.fields
         if not xs.kind.is_table and is_missing:
             return otherwise
         if self._item_memory(xs, at).items is None:  # none so far in this reading of a loop
             return otherwise
-        return self.choose(self.has_key(xs, at), lambda: self.stored(xs, at), lambda: otherwise)
+        return self.choose(
+            self.has_key(xs, at), lambda: self.stored(xs, at), lambda: otherwise, name
+        )
 
     def _pop_key(self, xs: Value, key: Any, *otherwise: Any) -> Any:
         """Read ``xs.pop(key)``, perhaps with a default."""
@@ -205,7 +243,15 @@ class _Sets:
     """Stands for the factory `set` of a defaultdict: a table whose factory is `set` is a set."""
 
 
-_ARITIES = {"get": (2,), "setdefault": (2,), "pop": (1, 2), "update": (1,)}
+_OF_SETS: dict[str, Callable] = {
+    "union": operator.or_, "intersection": operator.and_, "difference": operator.sub,
+    "symmetric_difference": operator.xor,
+}  # fmt: skip
+"""Methods of sets → the operators that do the same for two sets."""
+
+SET_OPERATORS = frozenset(_OF_SETS.values())
+
+_ARITIES = {"get": (1, 2), "setdefault": (2,), "pop": (1, 2), "update": (1,)}
 """The methods that are read → how many arguments they may have."""
 
 

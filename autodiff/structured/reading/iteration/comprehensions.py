@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import operator
+import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff.structured.form.function_ir import Items, Named, Value, known
-from autodiff.structured.form.kinds import INT, UnsupportedError, kind_of, samples
+from autodiff.structured.form.kinds import BOOL, INT, UnsupportedError, kind_of, samples
 from autodiff.structured.form.known_functions import order_of, sorted_keys
 from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.sequences import is_sequence
@@ -32,7 +34,7 @@ from autodiff.structured.reading.rewriting import (
     search_loop,
     written,
 )
-from autodiff.structured.reading.scopes import LocalIterator
+from autodiff.structured.reading.scopes import ITERATORS, LocalIterator
 
 _REAL = frozenset([float, np.float64, np.float32])
 _INTEGERS = frozenset([int, bool, np.int64, np.bool_])
@@ -127,9 +129,11 @@ class ComprehensionReader(LoopReader):
             kept = ast.comprehension(ast.Name(item, ast.Store()), xs, [test], 0)
             found = ast.ListComp(ast.Name(item, ast.Load()), [kept])
             return ast.fix_missing_locations(ast.copy_location(found, node))
+        is_iterator = isinstance(node, ast.Name) and type(self.expression(node)) in ITERATORS
+        is_view = isinstance(node, ast.Call) and self._gives_items(node)
         if isinstance(node, ast.GeneratorExp):
             return ast.copy_location(ast.ListComp(node.elt, node.generators), node)
-        if not isinstance(node, ast.Call) or not self._gives_items(node):
+        if not (is_iterator or is_view):
             return node
         item = self.hidden("item")
         over = ast.comprehension(ast.Name(item, ast.Store()), node, [], 0)
@@ -140,7 +144,7 @@ class ComprehensionReader(LoopReader):
         """Whether a call returns a view of a dict, an iterator or a range."""
         if self.table_of_view(node) is not None or self.needs_loop(node):
             return True
-        return self.is_iterator(node) or self._callee(node) is range
+        return self.is_iterator(node) or self.callee(node) is range
 
     def first_of(self, node: ast.Call) -> Any:
         """Read ``next(iter(xs))``, or `next` of a generator expression, perhaps with a default."""
@@ -150,7 +154,7 @@ class ComprehensionReader(LoopReader):
         if isinstance(items, ast.Name) and type(it := self.expression(items)) is LocalIterator:
             return self.next_of(it, name, *map(self.expression_or_none, default))
         if isinstance(items, ast.Call) and len(items.args) == 1 and not default:
-            if self._callee(items) is not iter:
+            if self.callee(items) is not iter:
                 raise UnsupportedError("next of this iterator")
             over = self.iterated(items.args[0])
             self.exit_unless(self.emit_call(operator.ge, [over.length(), self.const(1)]))
@@ -187,8 +191,10 @@ class ComprehensionReader(LoopReader):
     def _comprehended(self, node: ast.ListComp, adds: bool = False) -> Any:
         """Read a comprehension as items, or as a loop that appends to a list or adds to 0."""
         outer, *others = node.generators
-        if self.is_filter(outer.iter):
-            outer = ast.comprehension(outer.target, self.as_list_display(outer.iter), outer.ifs, 0)
+        given = self.taken(outer.iter)
+        given = self.as_list_display(given) if self.is_filter(given) else given
+        if given is not outer.iter:
+            outer = ast.comprehension(outer.target, given, outer.ifs, 0)
             node = ast.copy_location(ast.ListComp(node.elt, [outer, *others]), node)
         over = None if self.needs_loop(outer.iter) else self.iterated(outer.iter)
         if over is not None and _is_short(over) and not (others or outer.ifs):
@@ -206,10 +212,6 @@ class ComprehensionReader(LoopReader):
         else:
             self._for_over(loop, over)
 
-    def on_generatorexp(self, node: ast.GeneratorExp) -> Any:
-        """Refuse a generator expression: nothing says when its items are taken."""
-        raise UnsupportedError("a generator expression whose items are taken later")
-
     def _unrolled_items(self, node: ast.ListComp, over: IterationSpace) -> list:
         """Read the items of a list comprehension one by one."""
         made = []
@@ -222,6 +224,8 @@ class ComprehensionReader(LoopReader):
     def on_dictcomp(self, node: ast.DictComp) -> Any:
         """Read a dict comprehension: unrolled if the keys are known, else a loop."""
         first, *others = node.generators
+        first = ast.comprehension(first.target, self.taken(first.iter), first.ifs, 0)
+        node = ast.copy_location(ast.DictComp(node.key, node.value, [first, *others]), node)
         over = None if self.needs_loop(first.iter) else self.iterated(first.iter)
         if over is None or not _is_short(over) or others or first.ifs:
             name = self.hidden("dict", definite=True)
@@ -264,8 +268,18 @@ class ComprehensionReader(LoopReader):
         self._for_each(names["i"], written("xs[start + i * step] = ys[i]", **names), over)
 
     def on_set(self, node: ast.Set) -> Value:
-        """Read a set display."""
-        return self.new_set(self._displayed(node.elts))
+        """Read a set display; Python fills one of three or more constants from a frozen set."""
+        if len(node.elts) < 3 or not all(isinstance(part, ast.Constant) for part in node.elts):
+            return self.new_set(self._displayed(node.elts))
+        items = frozenset([part.value for part in node.elts])  # type: ignore[attr-defined]
+        frozen = _constant_in(self.scope.function.__code__, items)
+        if frozen is None:
+            raise UnsupportedError("a set display whose constants are not to be had")
+        made = self.set_from(functools.partial(set, frozen))
+        for part in node.elts:
+            self._item_memory(made, self.value(part))
+        made.root.takes(BOOL, None)
+        return made
 
     def on_setcomp(self, node: ast.SetComp) -> Value:
         """Read a set comprehension: the set of a list."""
@@ -287,6 +301,8 @@ class ComprehensionReader(LoopReader):
 
     def set_of(self, xs: Any) -> Value:
         """Read ``set(xs)``."""
+        if type(xs) is Value and xs.kind.is_table:
+            return self.set_from(set, xs)
         is_mapping = type(xs) is Value and xs.kind.is_mapping
         over = self._items_to_unpack(self.list_of_keys(xs) if is_mapping else xs)
         if isinstance(over, list):
@@ -308,9 +324,7 @@ class ComprehensionReader(LoopReader):
             raise UnsupportedError("sorted with this option")
         if isinstance(xs, tuple):
             xs = self.list_in_memory(Items(xs))
-        if type(xs) is Value and xs.kind.is_set:
-            xs = self.list_of(list, xs.root.keys, xs)  # sorting forgets the order
-        elif type(xs) is Value and xs.kind.is_mapping:
+        if type(xs) is Value and xs.kind.is_mapping:
             xs = self.list_of_keys(xs)
         if type(xs) is not Value or not (xs.kind.is_list or xs.kind.is_array):
             raise UnsupportedError("sorted of something other than a list or array")
@@ -377,6 +391,17 @@ class ComprehensionReader(LoopReader):
         """Read a loop that is not in the source; the variable `item` holds the item."""
         loop = ast.For(ast.Name(item, ast.Store()), ast.Constant(None), body, [])
         self._for_over(ast.fix_missing_locations(ast.copy_location(loop, self.calling[-1])), over)
+
+
+def _constant_in(code: types.CodeType, x: frozenset) -> frozenset | None:
+    """Return the constant of a function, or of one inside it, that equals a frozen set."""
+    for part in code.co_consts:
+        if type(part) is frozenset and part == x and {*map(type, part)} == {*map(type, x)}:
+            return part
+        found = _constant_in(part, x) if isinstance(part, types.CodeType) else None
+        if found is not None:
+            return found
+    return None
 
 
 def _is_short(over: IterationSpace) -> bool:

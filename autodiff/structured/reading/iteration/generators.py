@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,7 +14,9 @@ from autodiff.structured.form.function_ir import Value, known
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.reading.builder import Consumer
 from autodiff.structured.reading.containers.classes import class_of, is_object
+from autodiff.structured.reading.iteration.iterators import is_iterator_maker
 from autodiff.structured.reading.jumps import COMPOUND, with_bodies
+from autodiff.structured.reading.libraries.iterator_decompositions import GENERATORS, READ_AHEAD
 from autodiff.structured.reading.parameters import ParameterReader
 from autodiff.structured.reading.scopes import LocalFunction
 
@@ -23,6 +26,10 @@ ENDED = ".ended"
 
 class GeneratorReader(ParameterReader):
     """Layer of the reader: generators."""
+
+    def gives_iterator(self, f: Any) -> bool:
+        """Whether a function returns an iterator."""
+        return f in GENERATORS or is_iterator_maker(f) or self._yields(f)
 
     def is_generator(self, node: ast.expr) -> bool:
         """Whether this is a call of a generator function."""
@@ -34,10 +41,14 @@ class GeneratorReader(ParameterReader):
         if found is None:
             return None
         f, *owner = found
-        return f, [*owner, *self._displayed(node.args)], self._named(node)
+        given = list(map(self.as_list_display, node.args)) if f in READ_AHEAD else node.args
+        return f, [*owner, *self._displayed(given)], self._named(node)
 
     def _generator(self, node: ast.Call) -> tuple | None:
         """Return the generator function of a call, and its owner, if any; None for other calls."""
+        called = self.callee(node)
+        if called in GENERATORS:
+            return (GENERATORS[called],)
         if isinstance(node.func, ast.Attribute):
             owner = self._without_calls(node.func.value)
             if not is_object(owner):
@@ -66,6 +77,8 @@ class GeneratorReader(ParameterReader):
         """Whether this is a generator function of the user's."""
         if type(f) is LocalFunction:
             return yields(f.node)
+        if f in GENERATORS.values():
+            return True
         if type(f) is not types.FunctionType or is_ours(f) or is_library(f):
             return False
         found = definition_of(f)
@@ -84,7 +97,8 @@ class GeneratorReader(ParameterReader):
             self.assign(node.target, item)
             self.statements(nodes)
 
-        self._inline_generator(f, args, names, take, left)
+        read = functools.partial(self._inline_generator, f, args, names, take, left)
+        self.without_changes([*args, *names.values()] if f in READ_AHEAD else [], read)
 
     def yielded_values(self, function: types.FunctionType, args: list[Any]) -> list[Any]:
         """Return all values that a generator without loops and branches yields."""
@@ -115,8 +129,8 @@ class GeneratorReader(ParameterReader):
         """Read a ``yield``: an iteration of the loop over the generator."""
         if not self.consumers or self.consumers[-1].generator is not self.calling[-1]:
             raise UnsupportedError("a generator that no loop iterates over")
-        consumer = self.consumers.pop()
         value = self.const(None) if node.value is None else self.expression(node.value)
+        consumer = self.consumers.pop()
         own = self.scope, self.inlined
         self.scope, self.inlined = consumer.scope, consumer.inlined
         self.calling.append(consumer.caller)

@@ -36,6 +36,10 @@ class IterationSpace:
         From where on it must not, if the items are taken before other iterables are read.
     tables : list of Memory
         Dicts that the loop must not take anything out of.
+    functions : list
+        Functions that were called for all items ahead: the loop must not change what they read.
+    is_endless : bool
+        Whether only a break ends a loop over it.
     """
 
     def __init__(
@@ -58,3 +62,5 @@ class IterationSpace:
         self.read_only: list[Memory] = [memory for over in of for memory in over.read_only]
         self.begun: tuple | None = next((over.begun for over in of if over.begun), None)
         self.tables: list[Memory] = [memory for over in of for memory in over.tables]
+        self.functions: list[Any] = [f for over in of for f in over.functions]
+        self.is_endless: bool = any(over.is_endless for over in of)

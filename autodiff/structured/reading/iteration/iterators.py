@@ -26,22 +26,24 @@ from autodiff.structured.form.known_functions import (
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.sequences import is_sequence, is_transposition
 from autodiff.structured.reading.iteration.iteration_space import IterationSpace
-from autodiff.structured.reading.iteration.local_iterators import LocalIteratorReader
-from autodiff.structured.reading.iteration.nested_loops import memory_of_items
+from autodiff.structured.reading.iteration.library_iterators import LibraryIteratorReader
+from autodiff.structured.reading.iteration.nested_loops import NESTED
 from autodiff.structured.reading.libraries.python_decompositions import (
-    accumulate_from,
-    accumulate_items,
     transposed,
 )
-from autodiff.structured.reading.rewriting import renaming_for, written
-from autodiff.structured.reading.scopes import ArgumentRows, LocalFunction, Static
+from autodiff.structured.reading.rewriting import renaming_for
+from autodiff.structured.reading.scopes import (
+    ArgumentRows,
+    LocalIterable,
+    LocalIterator,
+)
 
 _INT = frozenset([int])
 MOST_UNROLLED = 64
 _MOST_UNROLLED_NUMBERS = 32  # more known numbers become a list, which a loop goes over
 
 
-class IteratorReader(LocalIteratorReader):
+class IteratorReader(LibraryIteratorReader):
     """Layer of the reader: what loops iterate over."""
 
     # Methods that subclasses define.
@@ -54,13 +56,14 @@ class IteratorReader(LocalIteratorReader):
 
     def iterated(self, node: ast.expr) -> IterationSpace:
         """Read what a loop iterates over."""
+        node = self.taken(node)
         if isinstance(node, ast.GeneratorExp):
             return self._over_generator_expression(node)
         table = self.table_of_view(node)
         if table is not None:
             return self.over_table(table, node.func.attr)  # type: ignore[attr-defined] # a method
         if isinstance(node, ast.Call):
-            f = self._callee(node)
+            f = self.callee(node)
             if f is zip and is_transposition(node):
                 return self._over_columns(node)
             if f is itertools.accumulate:
@@ -109,9 +112,7 @@ class IteratorReader(LocalIteratorReader):
 
     def _over_generator_expression(self, node: ast.GeneratorExp) -> IterationSpace:
         """Read a generator expression: each iteration computes its item."""
-        first, *others = node.generators
-        if others or first.ifs or any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
-            raise UnsupportedError("a loop over a generator expression of this form")
+        first = node.generators[0]
         over = self.iterated(first.iter)
 
         def item(i: Value) -> Any:
@@ -133,6 +134,10 @@ class IteratorReader(LocalIteratorReader):
         """Return the iteration space of a value."""
         if is_object(value):
             return self._over_value(self.iterable_of_object(value))
+        if type(value) is LocalIterator:
+            return self.over_iterator(value)
+        if type(value) is LocalIterable:
+            raise UnsupportedError("a generator that is taken together with other iterators")
         if type(value) is HeldRange:
             return self._over_range(value)
         if type(value) is Named:
@@ -274,24 +279,19 @@ class IteratorReader(LocalIteratorReader):
         else:
             shortest = self.emit_call(min, lengths) if lengths[1:] else lengths[0]
         name = self.hold(shortest)
-        return IterationSpace(
+        zipped = IterationSpace(
             lambda: self.read(name),
             lambda i: tuple([over.item(i) for over in overs]),
             known=min(trips) if trips else None,
             of=overs,
         )
+        zipped.is_endless = all(over.is_endless for over in overs)
+        return zipped
 
     def is_iterator(self, node: ast.Call) -> bool:
         """Whether a call makes an iterator, and no list or range."""
-        f = self._callee(node)
+        f = self.callee(node)
         return f is not range and (f in _ITERATORS or f is itertools.accumulate)
-
-    def _callee(self, node: ast.Call) -> Any:
-        """Return the called function, if it is a name, or else as `_positional_callee` does."""
-        if not isinstance(node.func, ast.Name):
-            return self._positional_callee(node)
-        found = self.expression(node.func)
-        return None if isinstance(found, Static) else known(found)
 
     def over_chain(self, nodes: list[ast.expr]) -> IterationSpace:
         """Read ``itertools.chain(xs, ys)``."""
@@ -333,36 +333,6 @@ class IteratorReader(LocalIteratorReader):
             raise UnsupportedError("a chain of iterators that compute their items")
         return self.list_in_memory(Items(self._known_items(over)))
 
-    def over_accumulate(self, node: ast.Call) -> IterationSpace:
-        """Read ``itertools.accumulate(xs, f, initial=...)`` of a list or array."""
-        given = dict(zip(("iterable", "func"), node.args, strict=False))
-        given |= {k.arg or "**": k.value for k in node.keywords}
-        is_plain = not any(isinstance(a, ast.Starred) for a in node.args) and len(node.args) <= 2
-        if not is_plain or not given.keys() <= {"iterable", "func", "initial"}:
-            raise UnsupportedError("accumulate with these arguments")
-        xs = self.expression(given["iterable"])
-        if isinstance(xs, tuple) and is_sequence(xs):
-            xs = self.list_in_memory(Items(xs))
-        f: Any = self.const(operator.add)
-        if "func" in given:
-            f = self.expression(given["func"])
-            is_lambda = type(f) is LocalFunction and isinstance(f.node, ast.Lambda)
-            has_calls = is_lambda and any(isinstance(x, ast.Call) for x in ast.walk(f.node))
-            if has_calls or not (is_lambda or type(f) is Value):
-                raise UnsupportedError("accumulate with a function that may have side effects")
-        first = self.expression(given["initial"]) if "initial" in given else self.const(None)
-        if type(xs) is not Value or not (xs.kind.is_list or xs.kind.is_array):
-            raise UnsupportedError("accumulate of something other than a list or array")
-        is_from = type(first) is not Value or known(first) is not None
-        made = (
-            self.inline(accumulate_from, [xs, f, first], {})
-            if is_from
-            else self.inline(accumulate_items, [xs, f], {})
-        )
-        over = self._over_value(made)
-        over.read_only.append(xs.root)
-        return over
-
     def _over_columns(self, node: ast.Call) -> IterationSpace:
         """Return the iteration space of ``zip(*rows)``: the loop must not write into the rows."""
         rows = self.rows_of(node)
@@ -398,7 +368,7 @@ class IteratorReader(LocalIteratorReader):
     def is_filter(self, node: ast.expr) -> bool:
         """Whether this is ``filter(f, items)``."""
         is_one = isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords
-        return is_one and self._callee(node) is filter  # type: ignore[arg-type] # it is a call
+        return is_one and self.callee(node) is filter  # type: ignore[arg-type] # it is a call
 
     def kept_by(self, node: ast.Call, item: str) -> tuple[ast.expr, ast.expr]:
         """Return the items of ``filter(f, items)``, and the test of an item with this name."""
@@ -429,18 +399,6 @@ class IteratorReader(LocalIteratorReader):
 
         return IterationSpace(over.length, item, known=over.known, computes=True, of=[over])
 
-    def over_pairwise(self, nodes: list[ast.expr]) -> IterationSpace:
-        """Read ``itertools.pairwise(items)`` of a list or array."""
-        if len(nodes) != 1:
-            raise UnsupportedError("a call that fails")
-        name = self.hidden("items")
-        value = self.expression(nodes[0])
-        self.bind(name, value)
-        later = written("xs[1:]", xs=name)[0].value  # type: ignore[attr-defined]
-        over = self.over_zip([ast.copy_location(ast.Name(name, ast.Load()), nodes[0]), later])
-        over.read_only += memory_of_items(value)
-        return over
-
     def over_reversed(self, nodes: list[ast.expr]) -> IterationSpace:
         """Read ``reversed(items)``; the items must not be an iterator."""
         (items,) = nodes if len(nodes) == 1 else (None,)
@@ -456,6 +414,11 @@ class IteratorReader(LocalIteratorReader):
             known=over.known,
             of=[over],
         )
+
+
+def is_iterator_maker(f: Any) -> bool:
+    """Whether this is a function of Python or NumPy that returns an iterator."""
+    return f in _ITERATORS.keys() - {range} or f in NESTED or f in _OTHERS
 
 
 def _is_tuple(x: Any) -> bool:
@@ -474,4 +437,8 @@ _ITERATORS: dict[Any, tuple[Callable, str]] = {
     map: (IteratorReader.over_map, ""),
     itertools.pairwise: (IteratorReader.over_pairwise, ""),
     itertools.chain: (IteratorReader.over_chain, ""),
+    itertools.zip_longest: (IteratorReader.over_zip_longest, "fillvalue"),
+    itertools.repeat: (IteratorReader.over_repeat, ""),
+    itertools.cycle: (IteratorReader.over_cycle, ""),
 }
+_OTHERS = frozenset({itertools.accumulate, itertools.count, filter})

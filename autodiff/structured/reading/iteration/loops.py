@@ -22,7 +22,6 @@ from autodiff.structured.reading.builder import structure_of
 from autodiff.structured.reading.iteration.iteration_space import IterationSpace
 from autodiff.structured.reading.iteration.iterators import MOST_UNROLLED, IteratorReader
 from autodiff.structured.reading.jumps import breaks, recording_breaks, with_jumps_last
-from autodiff.structured.reading.scopes import LocalIterator
 
 _MOST_PASSES = 6
 
@@ -40,6 +39,9 @@ class LoopReader(IteratorReader):
 
     def on_for(self, node: ast.For) -> None:
         """Read a ``for`` loop."""
+        given = self.taken(node.iter)
+        if given is not node.iter:
+            node = ast.copy_location(ast.For(node.target, given, node.body, node.orelse), node)
         inner = self.nested(node)
         if inner is not None:
             statements, items = inner
@@ -65,9 +67,7 @@ class LoopReader(IteratorReader):
         elif isinstance(node.iter, (ast.Name, ast.Attribute, ast.Subscript)):
             over = self.flattened(node.iter)
             method = self.generator_of_object(over)
-            if type(over) is LocalIterator:
-                self._for_over(node, self.over_iterator(over))
-            elif method is None:
+            if method is None:
                 self._for_over(node, self._over_value(over))
             else:
                 self.loop_over_generator(node, method, [over], {})
@@ -76,13 +76,17 @@ class LoopReader(IteratorReader):
 
     def _for_over(self, node: ast.For, over: IterationSpace) -> None:
         """Read a loop, and check that it does not change what it iterates over."""
+        if over.is_endless:
+            raise UnsupportedError("a loop over an iterator without end")
 
         def read() -> None:
             self.forbid_writes(
                 over.tables, lambda: self._iterations(node, over), codes=frozenset({"drop"})
             )
 
-        self.forbid_writes(over.read_only, read, begun=over.begun)
+        self.without_changes(
+            over.functions, lambda: self.forbid_writes(over.read_only, read, begun=over.begun)
+        )
         for xs, n in over.lists:
             length = self.length(self.read(xs))
             self.exit_unless(self.emit_call(operator.eq, [length, self.read(n)]))

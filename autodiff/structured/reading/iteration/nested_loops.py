@@ -33,15 +33,21 @@ class NestedLoopReader(ExpressionReader):
         """
         if not isinstance(node, ast.Call) or node.keywords:
             return UNKNOWN
-        if any(isinstance(a, ast.Starred) for a in node.args):
-            return UNKNOWN
-        f = node.func
-        if isinstance(f, ast.Attribute):
-            owner = self.expression(f.value) if isinstance(f.value, ast.Name) else None
-            is_module = type(owner) is Value and type(known(owner)) is types.ModuleType
-            return known(self.pack(self.read_attribute(owner, f.attr))) if is_module else UNKNOWN
-        found = self.expression(f) if isinstance(f, ast.Name) else None
-        return known(found) if type(found) is Value else UNKNOWN
+        return UNKNOWN if any(isinstance(a, ast.Starred) for a in node.args) else self.callee(node)
+
+    def callee(self, node: ast.Call) -> Any:
+        """Return the called function, if it is a name or an attribute of a module; or `UNKNOWN`."""
+        return self._function_at(node.func)
+
+    def _function_at(self, f: ast.expr) -> Any:
+        if isinstance(f, ast.Name):
+            found = self.expression(f)
+            return known(found) if type(found) is Value else UNKNOWN
+        owner = self._function_at(f.value) if isinstance(f, ast.Attribute) else UNKNOWN
+        if type(owner) is types.ModuleType:
+            return known(self.pack(self.read_attribute(self.const(owner), f.attr)))  # type: ignore[attr-defined]
+        is_joined = owner is itertools.chain and f.attr == "from_iterable"  # type: ignore[attr-defined]
+        return itertools.chain.from_iterable if is_joined else UNKNOWN
 
     def nested(self, node: ast.For) -> tuple[list[ast.stmt], list[Memory]] | None:
         """Return the nested loops for one over several indices; None for other loops.
@@ -49,10 +55,10 @@ class NestedLoopReader(ExpressionReader):
         Also return what they must not write into, because Python takes the items before.
         """
         f = self._positional_callee(node.iter)
-        if f not in _NESTED or not node.iter.args or any(map(breaks, node.body)):  # type: ignore[attr-defined] # a call
+        if f not in NESTED or not node.iter.args or any(map(breaks, node.body)):  # type: ignore[attr-defined] # a call
             return None
         values: _Values = {"range": self.const(range), "len": self.const(len)}
-        overs, item = _NESTED[f](self, node.iter.args, values)  # type: ignore[attr-defined]
+        overs, item = NESTED[f](self, node.iter.args, values)  # type: ignore[attr-defined]
         lines = [f"{' ' * k}for i{k} in {over}:" for k, over in enumerate(overs)]
         names = {f"i{k}": self.hidden("index") for k in range(len(overs))}
         for name, value in values.items():
@@ -145,7 +151,7 @@ class NestedLoopReader(ExpressionReader):
 
     def needs_loop(self, node: ast.expr) -> bool:
         """Whether only a loop can iterate over this: several indices, or a generator."""
-        return self._positional_callee(node) in _NESTED or self.is_generator(node)
+        return self._positional_callee(node) in NESTED or self.is_generator(node)
 
 
 def memory_of_items(value: Any) -> list[Memory]:
@@ -172,7 +178,7 @@ def _indices(n: int) -> str:
 _MOST_INDICES = 6
 _WIDE = 1000  # columns: gives each of the nested loops a place of its own
 
-_NESTED: dict[Any, Callable] = {
+NESTED: dict[Any, Callable] = {
     itertools.product: NestedLoopReader.over_product,
     itertools.combinations: NestedLoopReader.over_combinations,
     np.ndindex: NestedLoopReader.over_ndindex,

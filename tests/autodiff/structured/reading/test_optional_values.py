@@ -163,3 +163,56 @@ def test_hidden_values_are_not_returned(traced: Callable) -> None:
 def of_least(x: Any, least: float) -> Any:
     v = first_above(x, least)
     return x[1] if v is None else v * x[1]
+
+
+def best_pair(x: Any) -> Any:
+    best, name, total = None, None, 0.0
+    for i, v in enumerate(x):
+        if v > 0.0 and (best is None or v * v < best[0]):
+            best = (v * v, i)
+            name = "odd" if i % 2 else "even"
+        if best:
+            total += best[0] * x[best[1]]
+    if name == "odd":
+        total = total * 2.0
+    return total
+
+
+def filtered(x: Any) -> Any:
+    state, total = None, 0.0
+    for i, v in enumerate(x):
+        seen = None if i % 4 == 2 else v
+        if state is None:
+            state = (v, 1.0)
+            continue
+        mean, variance = state
+        variance = variance + x[0] ** 2
+        if seen is not None:
+            gain = variance / (variance + 0.5)
+            mean = mean + gain * (seen - mean)
+            variance = (1.0 - gain) * variance
+            total += math.log(1.0 + variance) * (seen - mean) ** 2
+        state = mean, variance
+    return total + state[0]
+
+
+def returned_pair(x: Any) -> Any:
+    def crossing(i: int) -> Any:
+        if x[i] * x[i + 1] > 0.0:
+            return None
+        t = x[i] / (x[i] - x[i + 1])
+        return t, (i, x[i])
+
+    total = 0.0
+    for i in range(len(x) - 1):
+        found = crossing(i)
+        if found is not None:
+            t, (k, v) = found
+            total += t * t + v * k
+    return total
+
+
+@pytest.mark.parametrize("f", [best_pair, filtered, returned_pair], ids=lambda f: f.__name__)
+def test_pairs(f: Callable, check_two_calls: Callable, check_arrays: Callable) -> None:
+    check_two_calls(f, X)
+    check_arrays(f, X)

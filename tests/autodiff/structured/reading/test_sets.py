@@ -70,3 +70,45 @@ def test_an_array_in_a_set_is_an_error() -> None:
     for _ in range(2):
         with pytest.raises(TypeError):
             gradient(f, X)
+
+
+def front(x: Any) -> Any:
+    """Spread over a graph: the order in which a set is iterated over matters."""
+    links = {i: [(i * 37 + 101) % 64, (i * 21 + 7) % 64] for i in range(64)}
+    heat = dict.fromkeys(range(64), 0.0)
+    heat[0] = x[0]
+    active, seen = {0}, {0}
+    for step in range(5):
+        reached = set()
+        for u in active:
+            for v in links[u]:
+                heat[v] = heat[v] * x[1] + heat[u] * x[2 + step % 4]
+                reached.add(v)
+                if v % 5 == 0:
+                    reached.discard(v)
+        active = (reached - {step}) | {step + 40, 3}
+        seen |= active
+    total = 0.0
+    for k, u in enumerate(seen):
+        total = total * 0.99 + heat.get(u, x[0]) * k
+    return total + sum(heat[u] for u in seen & set(links))
+
+
+def constants(x: Any) -> Any:
+    total, chosen = 0.0, {1, 65, 129, 4, 2, 34}
+    copied = chosen.copy()
+    copied.add(3)
+    for k in copied:
+        total = total * 0.9 + x[k % 6] * k
+    for k in set(chosen):
+        total = total * 0.9 + x[k % 6]
+    words = {"in", "out", "wall", "door"}
+    for word in words:
+        total = total * 0.5 + x[len(word)]
+    return total + max(chosen) * x[0] + (total if copied > chosen else 0.0)
+
+
+@pytest.mark.parametrize("f", [front, constants], ids=lambda f: f.__name__)
+def test_the_order_of_sets(f: Callable, check_two_calls: Callable, check_arrays: Callable) -> None:
+    check_two_calls(f, X)
+    check_arrays(f, X)

@@ -257,7 +257,39 @@ def body_takes_an_item_in_a_branch(x: Any) -> Any:
     return sum(v * (next(it) if v > 0.5 else 0.3) for v in it)
 
 
+def paid(account: dict, rate: Any) -> Any:
+    account["balance"] -= rate * account["balance"]
+    account["paid"] = account.get("paid", 0.0) + rate
+    return account["balance"]
+
+
+def keys_of_a_called_function(x: Any) -> Any:
+    account = {"balance": x[0], "growth": x[1]}
+    copied, total = dict(account), 0.0
+    for i in range(5):
+        copied["balance"] *= 1.0 + account["growth"]
+        total += paid(copied, x[2] * i)
+    return total + copied["paid"]
+
+
+def gets(x: Any) -> Any:
+    score = {"a": x[0], "b": x[1], "c": x[2]}
+    seen: dict = {}
+    total = score[max(score, key=score.get)] * x[3]
+    for i in range(8):
+        name = "abc"[i % 3]
+        last = seen.get(name)
+        if last is not None:
+            total += last * score[name]
+        seen[name] = x[i % 6] * 2.0
+    counts = dict.fromkeys(range(4), 0.5)
+    for i in range(6):
+        counts[i % 4] += x[i]
+    return total + seen[min(seen, key=seen.get)] + sum(c * c for c in counts.values())
+
+
 FUNCTIONS = [
+    keys_of_a_called_function, gets,
     lists_by_name, objects_by_name, numbers_by_name, pairs_as_keys, shortest_path, heaps,
     neighbours, events, groups, changing_dicts, texts, drawn, first_ones, repeated, iterators,
 ]  # fmt: skip

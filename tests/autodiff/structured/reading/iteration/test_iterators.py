@@ -214,17 +214,10 @@ def check(f: Callable, traced: Callable) -> None:
         np.testing.assert_allclose(found, traced(f, X), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("f", [*READ, of_counts])
+@pytest.mark.parametrize("f", [*READ, of_counts, kept_for_later, given_to_a_function])
 def test_by_a_program(f: Callable, traced: Callable, runs: list[str]) -> None:
     check(f, traced)
     assert f.__name__ in runs
-
-
-@pytest.mark.parametrize("f", [kept_for_later, given_to_a_function])
-def test_taken_later(f: Callable, traced: Callable, runs: list[str]) -> None:
-    """Nothing says when the items are taken: such a function is traced."""
-    check(f, traced)
-    assert f.__name__ not in runs
 
 
 def of_iterators_from_their_end(x: Any) -> Any:

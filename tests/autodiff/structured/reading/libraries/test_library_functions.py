@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -39,7 +40,21 @@ def vectors(x: Any) -> Any:
     return total
 
 
-@pytest.mark.parametrize("f, x", [(matrices, M), (vectors, X)])
+def clipped(x: Any) -> Any:
+    total = 0.0
+    upper = np.triu_indices(3, 1)
+    corners = [(v, v * 0.5) for v in x[0]]
+    for k in range(4):
+        v = x[k] * 1.5
+        np.clip(v, -0.5, 0.8, out=v)
+        w = np.zeros(6)
+        np.cumsum(v, out=w)
+        total += np.sum(v * w) + np.sum(np.outer(v[:3], v[3:])[upper] ** 2)
+        total += math.dist(corners[k], corners[k + 1])
+    return total
+
+
+@pytest.mark.parametrize("f, x", [(matrices, M), (vectors, X), (clipped, X)])
 def test_gradients(f: Callable, x: np.ndarray, traced: Callable, runs: list[str]) -> None:
     for _ in range(2):
         np.testing.assert_allclose(gradient(f, x), traced(f, x), rtol=1e-10, atol=1e-12)
