@@ -14,6 +14,7 @@ import copy
 import itertools
 import keyword
 import re
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,8 @@ _BY_VALUE = (int, str, bytes, bool)
 _SIMPLE = (int, float, complex, str, bytes, bool, type(None))
 MAY_CHANGE = (set, frozenset, range, collections.deque, bytearray, array.array)
 DEEPEST = 50
+_READING = ("__getitem__", "__iter__", "__len__", "items")
+"""Methods by which programs read the parts of containers."""
 
 
 _OF_SOURCES = frozenset(
@@ -197,6 +200,15 @@ class Inputs:
         """
         kind = type(x)
         self._unless(f"type({name}) is not {self.names.of(kind, kind.__name__)}")
+        if hasattr(x, "__dict__"):
+            keys = self.names.of(tuple(vars(x)), "fields")
+            self._unless(f"tuple({name}.__dict__) != {keys}")
+        if isinstance(x, (tuple, list, dict)) and any(
+            type(getattr(kind, read, None)) is types.FunctionType for read in _READING
+        ):
+            raise NotRecordedError(
+                f"an argument is a {kind.__name__}, which has its own way to read"
+            )
         if isinstance(x, (tuple, list)):
             self._unless(f"len({name}) != {len(x)}")
             sources = [f"{name}[{i}]" for i in range(len(x))]
@@ -211,9 +223,6 @@ class Inputs:
                 for i, key in enumerate(x)
             ]
         else:
-            if hasattr(x, "__dict__"):
-                keys = self.names.of(tuple(vars(x)), "fields")
-                self._unless(f"tuple({name}.__dict__) != {keys}")
             sources = [_attribute(name, key) for key, _ in parts]
         new = [
             self.traced(part, at, depth + 1) for (_, part), at in zip(parts, sources, strict=True)
