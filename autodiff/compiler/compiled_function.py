@@ -33,12 +33,14 @@ from autodiff.compiler.passes.simplify import has_nan, simplify
 from autodiff.compiler.python_backend.emitter import Emitter, restored
 from autodiff.compiler.recording import effect_hooks as effect_hooks
 from autodiff.compiler.recording.captured_guards import Dependency, dependencies
+from autodiff.compiler.recording.changing_objects import Ways, is_new_way
+from autodiff.compiler.recording.content_guards import SIMPLE
 from autodiff.compiler.recording.executed_code import Place, Watch, places_of
 from autodiff.compiler.recording.guard_source import checks_of
 from autodiff.compiler.recording.ir import Program, Ref, Step, effect, guard, read_by_guards
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.compiler.recording.results import Outputs
-from autodiff.compiler.recording.signature_guards import Inputs, Names
+from autodiff.compiler.recording.signature_guards import MAY_CHANGE, Inputs, Names
 from autodiff.compiler.tiering.backoff import Backoff
 from autodiff.compiler.tiering.budget import Budget
 from autodiff.compiler.tiering.promotion import MANY_STEPS, Candidate, contest, take, watch
@@ -353,6 +355,9 @@ def _for_same_signature(as_written: Callable, args: tuple, kwargs: dict) -> Call
 
 _NUMBERS = (float, complex, np.float64)
 _CONSTANTS = (int, bool, str, type(None))
+_READ = (*SIMPLE, bytes, tuple, list, dict, *MAY_CHANGE)
+_READ_WITH_SUBCLASSES = (np.ndarray, np.generic, np.random.Generator)
+"""Classes of arguments that a program reads or compares at each call."""
 
 
 def _signature_of(x: Any) -> tuple | None:
@@ -480,7 +485,7 @@ def _outer_reads(
     outside: list[Dependency] = []
     places: set[Place] = set()
     for k, g in enumerate((f, *also)):
-        read, why_not, functions = dependencies(g, () if k else _code_in(arguments))
+        read, why_not, functions = dependencies(g, () if k else _objects_in(arguments))
         outside += read
         places |= places_of(functions)
         if why_not:
@@ -491,23 +496,26 @@ def _outer_reads(
     return outside, places
 
 
-def _code_in(x: Any) -> list:
-    """Return the functions in a pytree, and one object of each of the user's classes."""
-    found: dict[Any, Any] = {}
-    waiting, seen = [x], {}
+def _objects_in(x: Any) -> list[tuple[Any, frozenset[str]]]:
+    """Return what is in a pytree besides numbers, arrays, texts and plain containers of them.
+
+    With each come the attributes that are on all ways to it.
+    """
+    seen: Ways = {}
+    waiting: list[tuple[Any, frozenset[str]]] = [(x, frozenset())]
     while waiting:
-        x = waiting.pop()
-        if id(x) in seen:  # an object may refer to itself
+        x, path = waiting.pop()
+        if not is_new_way(seen, x, path):  # an object may refer to itself
             continue
-        seen[id(x)] = x
-        parts = parts_of(x)
-        if parts is None or type(x) not in (tuple, list, dict):
-            if parts is not None:
-                found[type(x)] = x
-            elif callable(x):
-                found[id(x)] = x
-        waiting.extend(part for _, part in parts or ())
-    return list(found.values())
+        path = seen[id(x)][1]
+        has_attributes = not isinstance(x, (tuple, list, dict))
+        for key, part in parts_of(x) or ():
+            waiting.append((part, path | {key} if has_attributes else path))
+    return [
+        (x, path)
+        for x, path in seen.values()
+        if type(x) not in _READ and not isinstance(x, _READ_WITH_SUBCLASSES)
+    ]
 
 
 def _changes_branch(variant: Variant, args: tuple) -> bool:

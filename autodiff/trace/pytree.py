@@ -133,13 +133,13 @@ def _has_fields(kind: type) -> bool:
     return not (
         (kind.__module__.partition(".")[0] in _FOREIGN and not _holds_values(kind))
         or issubclass(kind, (type, enum.Enum, BaseException))
-        or _is_made_in_c(kind)
+        or is_made_in_c(kind)
         # Its __call__ is C code: a compiled function (of numba, say).
         or type(in_class(kind, "__call__")) is types.WrapperDescriptorType
     )
 
 
-def _is_made_in_c(kind: type) -> bool:
+def is_made_in_c(kind: type) -> bool:
     """Whether a class was made in C, as opposed to a class statement; flags do not tell it all."""
     if not kind.__flags__ & _HEAP_TYPE or kind.__flags__ & _IMMUTABLE_TYPE or kind.__base__ is None:
         return True

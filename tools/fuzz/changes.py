@@ -1,7 +1,8 @@
 """Functions that read a value from outside, which changes between their calls.
 
 Each line of `changes.txt` is a way to hold a value: the text before the function, how it is read,
-and how it is changed, with bars between. A semicolon without a space behind it ends a line. Each is
+and how it is changed, with bars between. A fourth part is an argument of the function, made anew
+for each call, which reads it as `h`. A semicolon without a space behind it ends a line. Each is
 combined with a way of using the value, and with values some of which are equal and differ all the
 same. What the function gives by the automatic tier, or compiled, is compared with what it gives as
 it is written.
@@ -52,19 +53,19 @@ _VALUES = (
 HOLDERS = Path(__file__).with_suffix(".txt").read_text().splitlines()
 _PLACES = (
     """
-def f(x):
+def f(x{h}):
     K = {read}
     return {use}
 """,
     """
-def kernel(x, n):
+def kernel(x, n{h}):
     y = x
     for _ in range(n):
         K = {read}
         y = y * 0.5 + ({use})
     return y
-def f(x):
-    return kernel(x, 2) * 1.0
+def f(x{h}):
+    return kernel(x, 2{h}) * 1.0
 """,
     """
 def applied(g, x, n):
@@ -72,7 +73,7 @@ def applied(g, x, n):
     for _ in range(n):
         y = y * 0.5 + g(x)
     return y
-def f(x):
+def f(x{h}):
     def g(x):
         K = {read}
         return {use}
@@ -87,17 +88,23 @@ CALLS = 14
 def change_program(seed: int) -> str:
     """Return the text of a program: a function `f`, and `change`, which is called between calls."""
     rng = random.Random(seed)
-    setup, read, put = HOLDERS[seed % len(HOLDERS)].split(" | ")
+    setup, read, put, *given = HOLDERS[seed % len(HOLDERS)].split(" | ")
     lines = "" if setup == "-" else re.sub(r";(?! \S)", "\n", setup)
     values = ["2.0"] * 3 + [rng.choice(_VALUES) for _ in range(CALLS - 3)]
     place = _PLACES[seed // len(HOLDERS) % len(_PLACES)]
+    function = place.format(read=read, use=rng.choice(_USES), h=", h" if given else "")
     return f"""{_HEAD}
-{lines}{place.format(read=read, use=rng.choice(_USES))}VALUES = [{", ".join(values)}]
+{lines}{function}v = 2.0
+VALUES = [{", ".join(values)}]
 def change(call):
+    global v
     if call > 2:
-        put(VALUES[call])
+        v = VALUES[call]
+        put(v)
 def put(v):
     {put}
+def given():
+    return [{"".join(given)}]
 """
 
 
@@ -117,7 +124,7 @@ def _outcomes(module: types.ModuleType, slope: Callable) -> list[Any]:
     for call in range(CALLS):
         module.change(call)
         try:
-            found.append(slope(POINTS[call % len(POINTS)]))
+            found.append(slope(POINTS[call % len(POINTS)], *module.given()))
         except (ChainRulesError, autodiff.NoPathWarning):
             found.append(None)
         except Exception as error:
@@ -149,8 +156,8 @@ def change_difference(seed: int) -> str:
     for kind, setting in _KINDS.items():
         module = _loaded(source, f"changes_{kind}_{seed}")
 
-        def slope(x: float, module: types.ModuleType = module) -> Any:
-            return autodiff.value_and_gradient(module.f, x)
+        def slope(x: float, *given: Any, module: types.ModuleType = module) -> Any:
+            return autodiff.value_and_gradient(module.f, x, *given, argnums=0)
 
         with setting():
             called = autodiff.compile(slope, backend="python") if kind == "compiled" else slope

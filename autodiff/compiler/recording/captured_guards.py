@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import array
 import builtins
 import collections
-import contextvars
 import dis
 import functools
 import operator
 import sys
-import threading
 import types
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from autodiff.compiler.recording.changing_objects import Ways, is_new_way, may_change
 from autodiff.compiler.recording.content_guards import (
     BY_TEXT,
     OURS,
@@ -31,18 +28,14 @@ from autodiff.compiler.recording.content_guards import (
 )
 from autodiff.compiler.recording.not_followed import not_followed
 from autodiff.intercept.source.library_code import is_library, is_of_library
+from autodiff.trace.pytree import parts_of
 from chainrules_core.interpreter.places import codes_in
-from chainrules_core.tangents.fields import dict_of
+from chainrules_core.tangents.fields import dict_of, slots_of
 
 _MOST = 256
 _MOST_HELD = 512
 _BUILTINS = vars(builtins)
 _MISSING = object()
-_CHANGING = (
-    array.array, bytearray, memoryview, types.MappingProxyType, contextvars.ContextVar,
-    threading.local, weakref.ReferenceType, weakref.WeakKeyDictionary, weakref.WeakSet,
-    weakref.WeakValueDictionary,
-)  # fmt: skip
 _LOOKED_UP = (object, type, complex, float, int, list, dict)
 _SPECIAL = {n for kind in _LOOKED_UP for n in dir(kind) if n.startswith("__")} | {
     "__array__", "__array_function__", "__array_interface__", "__array_priority__",
@@ -137,20 +130,22 @@ def _content_of_cell(cell: types.CellType) -> list[Any]:
 
 
 def dependencies(
-    f: Callable, given: Sequence[Any] = ()
+    f: Callable, given: Sequence[tuple[Any, frozenset[str]]] = ()
 ) -> tuple[list[Dependency], str, list[types.FunctionType]]:
     """Return the variables that a function and those it calls read, what else they do, if so.
 
     The third part has the functions that were analysed.
 
     Found in the code: in functions by their names, also those of the user's modules, in methods of
-    the user's classes that some function names, and in the functions among the arguments `given`.
+    the user's classes that some function names, and in the objects in the arguments: `given` has
+    them, and the attributes on the way to each.
     """
     search = _Search()
     if _function_of(f) is None:  # an object: what it holds may change
         search.enter_constant(f, "the function")
-    for x in (f, *given):
-        search.enter(x)
+    search.enter(f)
+    for x, path in given:
+        search.enter_argument(x, path)
     search.run()
     search.look_inside()
     return search.found, search.why_not, search.functions
@@ -196,9 +191,11 @@ class _Search:
         self.functions: list[types.FunctionType] = []
         self._waiting: list[types.FunctionType] = []
         self._seen: set[int] = set()
-        self._known: set[tuple[int, str | None]] = set()
+        self._known: set[tuple[int, Any]] = set()
         self._entered: set[tuple[int, str]] = set()  # what stands in classes
         self._names = Mentioned()
+        self._arguments: list[Any] = []  # objects of which a program reads the parts
+        self._changing: list[tuple[frozenset[str], str]] = []  # by the attributes on the way there
         self._classes: list[type] = []
         self._modules: list[types.ModuleType] = []  # in objects, containers and defaults
         self._scopes: dict[int, tuple[dict[str, Any], set[str]]] = {}
@@ -216,6 +213,9 @@ class _Search:
         elif isinstance(x, functools.partial):
             for a in (x.func, *x.args, x.keywords, *x.keywords.values()):
                 self.enter_constant(a, "an argument of a partial")
+        elif isinstance(x, types.BuiltinFunctionType):
+            if not isinstance(x.__self__, (types.ModuleType, type, *SIMPLE)):
+                self.enter_constant(x.__self__, f"what {x.__name__} is a method of")
         elif isinstance(x, (operator.attrgetter, operator.methodcaller)):
             given: Any = x.__reduce__()[1]
             self._names.names.update(n for t in given if type(t) is str for n in t.split("."))
@@ -243,36 +243,67 @@ class _Search:
                 elif type(held) is types.FunctionType and is_foreign(held) and id(held) not in seen:
                     waiting.append(held)
 
-    def _enter_held(self, x: Any, label: str) -> None:
+    def _enter_held(self, x: Any, label: str, path: frozenset[str] = frozenset()) -> None:
         """Note the functions in a container or object, and the objects that cannot be compared."""
-        waiting, seen = [x], {id(x)}
+        waiting = [(x, path)]
+        seen: Ways = {}
         while waiting and len(seen) < _MOST_HELD:
-            x = waiting.pop()
-            if isinstance(x, _CHANGING) or (hasattr(type(x), "__next__") and not callable(x)):
-                self.why_not = self.why_not or f"reads {label}: a {type(x).__name__} may change"
-            parts: Any = ()
-            if isinstance(x, (tuple, list, set, collections.deque)):
-                parts = x if len(x) < _MOST_HELD else ()
-            elif isinstance(x, dict):
-                parts = x.values() if len(x) < _MOST_HELD else ()
+            x, path = waiting.pop()
+            if not is_new_way(seen, x, path):
+                continue
+            path = seen[id(x)][1]
+            if may_change(x):
+                self._changing.append((path, f"reads {label}: a {type(x).__name__} may change"))
+            parts: list[tuple[frozenset[str], Any]] = []
+            if isinstance(x, (tuple, list, set, collections.deque, dict)):
+                held = x.values() if isinstance(x, dict) else x
+                parts = [(path, part) for part in (held if len(x) < _MOST_HELD else ())]
             elif isinstance(x, types.SimpleNamespace) or (
                 is_of_users(type(x)) and not isinstance(x, type)
             ):
-                parts = dict_of(x).values()
-            for part in list(parts):
-                if id(part) not in seen and type(part) not in SIMPLE:
-                    seen.add(id(part))
-                    waiting.append(part)
+                parts = [(path | {name}, part) for name, part in dict_of(x).items()]
+            for path_of_part, part in parts:
+                if type(part) not in SIMPLE:
+                    waiting.append((part, path_of_part))
                     self.enter(part)
 
-    def enter_constant(self, x: Any, label: str) -> None:
+    def enter_constant(self, x: Any, label: str, path: frozenset[str] = frozenset()) -> None:
         """Note what cannot become another object, and what it holds."""
-        if (id(x), None) in self._known:
+        if (id(x), path) in self._known:
             return
-        self._known.add((id(x), None))
+        self._known.add((id(x), path))
         self.enter(x)
-        self._enter_held(x, label)
+        self._enter_held(x, label, path)
         self.found.append(Dependency(None, None, x, label))
+
+    def enter_argument(self, x: Any, path: frozenset[str]) -> None:
+        """Note what a program does not read of an argument: all of it, if it has no parts.
+
+        `path` has the attributes on the way from the argument to `x`.
+        """
+        if parts_of(x) is None:
+            self.enter_constant(x, "an argument", path)
+            return
+        if may_change(x):
+            self._changing.append((path, f"reads an argument: a {type(x).__name__} may change"))
+        self.enter(x)
+        self._arguments.append(x)
+
+    def _check_arguments(self) -> None:
+        """Refuse attributes of arguments that the code mentions, but that are none of their parts.
+
+        Such are those of a list, of a dataclass besides its fields, and what a
+        `cached_property` has kept.
+        """
+        for x in self._arguments:
+            kind = type(x)
+            held = dict_of(x).keys() | slots_of(kind).keys()
+            more = held.difference([key for key, _ in parts_of(x) or ()])
+            read = more & (self._names.of(kind) - self._names.only_bound)
+            read = more if self._names.by_text else read
+            if read:
+                name = f"{kind.__name__}.{min(read)}"
+                self.why_not = self.why_not or f"reads {name}, which is no field of the argument"
 
     def _enter_class(self, kind: type) -> None:
         if kind.__module__.partition(".")[0] in OURS or is_of_library(kind):
@@ -282,6 +313,11 @@ class _Search:
 
     def look_inside(self) -> None:
         """Note what is in the variables found, and what the classes have by the names mentioned."""
+        self._check_arguments()
+        reads_any = self._names.by_text or self._names.has_patterns
+        for path, why_not in self._changing:
+            if reads_any or path <= self._names.names - self._names.only_bound:
+                self.why_not = self.why_not or why_not
         for dependency in self.found:
             dependency.look_inside(self._names)
         self.found += [Dependency(None, None, kind, kind.__name__) for kind in self._classes]

@@ -93,6 +93,8 @@ class Mentioned:
 
     def __init__(self) -> None:
         self.names: set[str] = set()
+        self._bound: set[str] = set()  # attributes that are assigned
+        self._read: set[str] = set()  # names that are mentioned in another way
         self.has_handlers = False
         self.has_patterns = False
 
@@ -103,9 +105,12 @@ class Mentioned:
         for code in codes:
             codes += [c for c in code.co_consts if isinstance(c, types.CodeType)]
             self.has_handlers = self.has_handlers or bool(getattr(code, "co_exceptiontable", True))
-            self.has_patterns = self.has_patterns or any(
-                "MATCH" in i.opname for i in dis.get_instructions(code)
-            )
+            for i in dis.get_instructions(code):
+                self.has_patterns = self.has_patterns or "MATCH" in i.opname
+                if isinstance(i.argval, str):
+                    (self._bound if i.opname == "STORE_ATTR" else self._read).add(i.argval)
+            names = names.difference(code.co_names)
+        self._read |= names
 
     @property
     def may_miss(self) -> bool:
@@ -116,6 +121,11 @@ class Mentioned:
     def by_text(self) -> bool:
         """Whether attributes may be read by a text that is made while the code runs."""
         return not self.names.isdisjoint(BY_TEXT)
+
+    @property
+    def only_bound(self) -> set[str]:
+        """The names under which attributes are assigned and never read."""
+        return self._bound - self._read
 
     def of(self, kind: type) -> set[str]:
         """Return the names that may be read of an object of a class."""

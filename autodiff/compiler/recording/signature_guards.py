@@ -14,24 +14,26 @@ import copy
 import itertools
 import keyword
 import re
+import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff.compiler.compile_errors import NotRecordedError
-from autodiff.compiler.recording.content_guards import exactly, is_fixed, same
+from autodiff.compiler.recording.content_guards import exactly
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.mutation.written_arguments import has_parts, known_twice
-from autodiff.trace.pytree import facts_of, parts_of, rebuilt
+from autodiff.trace.pytree import parts_of, rebuilt
 from autodiff.trace.trace_stack import owner_id
 from autodiff.trace.tracer import is_tracer
-from chainrules_core.tangents.fields import dict_of
 
 _BY_VALUE = (int, str, bytes, bool)
 _SIMPLE = (int, float, complex, str, bytes, bool, type(None))
 MAY_CHANGE = (set, frozenset, range, collections.deque, bytearray, array.array)
 DEEPEST = 50
+_READING = ("__getitem__", "__iter__", "__len__", "items")
+"""Methods by which programs read the parts of containers."""
 
 
 _OF_SOURCES = frozenset(
@@ -198,6 +200,15 @@ class Inputs:
         """
         kind = type(x)
         self._unless(f"type({name}) is not {self.names.of(kind, kind.__name__)}")
+        if hasattr(x, "__dict__"):
+            keys = self.names.of(tuple(vars(x)), "fields")
+            self._unless(f"tuple({name}.__dict__) != {keys}")
+        if isinstance(x, (tuple, list, dict)) and any(
+            type(getattr(kind, read, None)) is types.FunctionType for read in _READING
+        ):
+            raise NotRecordedError(
+                f"an argument is a {kind.__name__}, which has its own way to read"
+            )
         if isinstance(x, (tuple, list)):
             self._unless(f"len({name}) != {len(x)}")
             sources = [f"{name}[{i}]" for i in range(len(x))]
@@ -212,10 +223,6 @@ class Inputs:
                 for i, key in enumerate(x)
             ]
         else:
-            if hasattr(x, "__dict__"):
-                keys = self.names.of(tuple(vars(x)), "fields")
-                self._unless(f"tuple({name}.__dict__) != {keys}")
-                self._check_constants(x, name, {key for key, _ in parts})
             sources = [_attribute(name, key) for key, _ in parts]
         new = [
             self.traced(part, at, depth + 1) for (_, part), at in zip(parts, sources, strict=True)
@@ -228,15 +235,6 @@ class Inputs:
             self._containers.append((name, x, [part for _, part in parts], made, new))
         self._nests[id(made)] = name, x, made, new
         return made
-
-    def _check_constants(self, x: Any, name: str, parts: set[str]) -> None:
-        """Compare the attributes of an object that are no parts: a dataclass may have others."""
-        for key in dict_of(x).keys() - parts - facts_of(type(x)).remembered:
-            value = dict_of(x)[key]
-            if not is_fixed(value):
-                raise NotRecordedError(f"the attribute {key!r} of an argument is no field")
-            is_same, constant = self.names.of(same, "same"), self.names.of(value, "constant")
-            self._unless(f"not {is_same}({name}.__dict__[{key!r}], {constant})")
 
     def unchanged(self, made: Any) -> tuple[str, Any] | None:
         """Return the source of an argument, and the argument, if `made` stands for it as it was."""

@@ -253,7 +253,7 @@ class SourceWriter:
             *items, times = args if op.data else [*args, ""]
             return f"[{', '.join(items)}]" + (f" * {times}" if op.data else "")
         if op.code == "dict":
-            return "set()" if op.out.kind.is_set else self.dict_of(op, args)  # type: ignore[union-attr]
+            return "set()" if op.out.kind.is_set else self.dict_of(op, args)
         if op.code == "tuple":
             return "(" + "".join(f"{a}, " for a in args) + ")"
         if op.code == "part":

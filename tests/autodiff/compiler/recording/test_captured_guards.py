@@ -2,10 +2,12 @@
 
 import argparse
 import contextvars
+import dataclasses
 import functools
 import itertools
 import logging
 import sys
+import threading
 import types
 import warnings
 
@@ -255,3 +257,64 @@ def test_a_method_that_writes_a_global_variable_runs_as_it_is():
 
 
 _calls = 0.0
+
+
+# -- what a program does not read of an argument ---------------------------------------------------
+
+
+def test_an_iterator_among_the_arguments_is_used_up_once():
+    compiled = compile(lambda x, values: x * sum(values), backend="python")
+    assert compiled(2.0, (k for k in (1.0, 2.0))) == 6.0
+    numbers = itertools.count(1.0)
+    compiled = compile(lambda x, values: x * next(values), backend="python")
+    assert [compiled(2.0, numbers) for _ in range(3)] == [2.0, 4.0, 6.0]
+
+
+class _Model:
+    def __init__(self):
+        self.scale = 2.0
+        self.lock = threading.Lock()
+        self.other = self.inner = types.SimpleNamespace()
+        self.inner.numbers = itertools.count(1.0)
+
+    def scaled(self, x):
+        return x * self.scale
+
+    def next(self, x):
+        return x * next(self.inner.numbers)
+
+
+def test_what_the_code_does_not_read_may_change():
+    model = _Model()
+    for f, given in ((model.scaled, ()), (lambda x, m: m.scaled(x), (model,))):
+        compiled = compile(f, backend="python")
+        assert [compiled(2.0, *given) for _ in range(3)] == [4.0] * 3
+        assert compiled.variants == 1
+        model.scale = 3.0
+        assert compiled(2.0, *given) == 6.0
+        model.scale = 2.0
+
+
+def test_all_ways_to_what_may_change_count():
+    """The first way may be one that the code does not take."""
+    model = _Model()
+    compiled = compile(model.next, backend="python")
+    assert [compiled(2.0) for _ in range(3)] == [2.0, 4.0, 6.0]
+    compiled = compile(lambda x, m: m.next(x), backend="python")
+    assert [compiled(2.0, model) for _ in range(3)] == [8.0, 10.0, 12.0]
+
+
+def test_a_field_that_only_the_constructor_binds_is_not_read():
+    @dataclasses.dataclass
+    class Pair:
+        a: float
+
+        def __post_init__(self):
+            self.twice = 2.0 * self.a
+
+    compiled = compile(lambda x, p: x * p.a, backend="python")
+    assert [compiled(2.0, Pair(a)) for a in (1.0, 2.0)] == [2.0, 4.0]
+    assert compiled.variants == 1
+    compiled = compile(lambda x, p: x * p.twice, backend="python")
+    assert [compiled(2.0, Pair(a)) for a in (1.0, 2.0)] == [4.0, 8.0]
+    assert "Pair.twice" in compiled.eager_because
