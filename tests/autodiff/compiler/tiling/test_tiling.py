@@ -94,9 +94,16 @@ def matrices_times_vectors(x, w):
     return np.sum(y * y)
 
 
+def elementwise(x, w):
+    y = np.tanh(x * w)
+    turned = (y * y).T  # a view, which is read after others have been computed
+    z = np.exp(-x * x) * y / (1.0 + y * y)
+    return np.sum(z) + np.sum(np.sqrt(1.0 + turned * turned) * w.T)
+
+
 PROGRAMS = [
-    softmax, columns, layer_norm, spread, extrema, distances, products, network, huber, writes,
-    views, masked, matrices_times_vectors,
+    elementwise, softmax, columns, layer_norm, spread, extrema, distances, products, network, huber,
+    writes, views, masked, matrices_times_vectors,
 ]  # fmt: skip
 # Rows that are a multiple of a tile, and such that are not; few long ones, many short ones.
 SHAPES = [(40, 8), (43, 8), (67, 11), (8, 40), (9, 63)]
@@ -125,7 +132,9 @@ def leaves(x):
     return [leaf for part in x for leaf in leaves(part)] if isinstance(x, tuple) else [x]
 
 
-@pytest.mark.parametrize("f", [softmax, layer_norm, spread, extrema, products, huber, writes])
+@pytest.mark.parametrize(
+    "f", [elementwise, softmax, layer_norm, spread, extrema, products, huber, writes]
+)
 def test_float32(f):
     pytest.importorskip("llvmlite")
     args = tuple([x.astype(np.float32) for x in given((43, 8))])
@@ -242,7 +251,7 @@ def test_what_is_not_finite(f, bad, interpreted):
 
 
 def test_threads_do_not_change_results(interpreted):
-    from autodiff.compiler.tiling.loop_fusion import set_threads
+    from autodiff.compiler.tiling.tile_threads import set_threads
 
     x, w = given((64, 8))
     f = compile(lambda x, w: value_and_gradient(layer_norm, x, w))
