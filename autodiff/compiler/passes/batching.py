@@ -29,7 +29,7 @@ from autodiff.compiler.recording.ir import (
     set_item,
     sub_item,
 )
-from autodiff.compiler.tiling.tile_groups import LARGE as TILED
+from autodiff.compiler.tiling.tile_groups import LARGE_IF_MIXED
 from autodiff.functions import MATRIX_PRODUCTS, is_elementwise
 from chainrules_core.operations.scattering import may_repeat, scatter
 
@@ -204,7 +204,7 @@ class _Batching:
             return False
         outer = [x for x in leaves if self._outer(x, meta) is not None]
         by_rules = [x for x in outer if self.origin[x.i].f is np.einsum]  # not the user's
-        fewest = _FEWEST if self.by_machine and meta.size >= TILED else 2
+        fewest = _FEWEST if self.by_machine and meta.size >= LARGE_IF_MIXED else 2
         return len(outer) >= _FEWEST or (meta.size >= _LARGE and len(by_rules) >= fewest)
 
     def _outer(self, x: Any, total: Meta) -> tuple[Ref, Ref] | None:

@@ -36,6 +36,8 @@ from autodiff.functions import COMPARISONS, MATRIX_PRODUCTS, UFUNC_OF, is_elemen
 
 LARGE = 1 << 16
 """The number of elements from which on arrays are cut into tiles: smaller ones fit the cache."""
+LARGE_IF_MIXED = 1 << 17
+"""The same for groups that are more than elementwise steps of one shape."""
 _MOST_STEPS = 500
 _CHEAP: frozenset[Any] = COMPARISONS | {
     np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.square, np.absolute,
@@ -68,6 +70,10 @@ class _Group(NamedTuple):
     before: list[Step]
     after: list[Step]
     n: int
+
+
+def _is_elementwise(member: Member) -> bool:
+    return is_elementwise(UFUNC_OF.get(member.step.f, member.step.f))
 
 
 class _Tiling:
@@ -154,6 +160,10 @@ class _Tiling:
         if len(large) < 2 or length_of(group.members, group.n, self.metas) is None:
             return False
         whole = [m for m in large if not is_real(self.metas[m.step.out])]
+        arrays = [self.metas[m.step.out] for m in whole]
+        is_mixed = len({x.shape for x in arrays}) > 1 or not all(_is_elementwise(m) for m in whole)
+        if is_mixed and max(x.size for x in arrays) < LARGE_IF_MIXED:
+            return False
         is_product = len(whole) == 1 and whole[0].step.f in MATRIX_PRODUCTS
         # Copying a product out of its tiles takes longer than reading it again.
         return not (is_product and whole[0] in self._kept(group.members))

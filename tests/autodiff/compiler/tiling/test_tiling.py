@@ -18,6 +18,7 @@ tile_runs = importlib.import_module("autodiff.compiler.tiling.tile_executor")
 def small_tiles(monkeypatch):
     """Have arrays of 100 elements cut into tiles of 32, and machine code made at once."""
     monkeypatch.setattr(tiles, "LARGE", 100)
+    monkeypatch.setattr(tiles, "LARGE_IF_MIXED", 100)
     monkeypatch.setattr(tile_runs, "TILE", 32)
     monkeypatch.setattr(tile_runs, "_SHORTEST_RUN", 2)
     monkeypatch.setattr(tile_runs, "_FEWEST_CALLS", 1)
