@@ -44,7 +44,6 @@ from autodiff.compiler.recording.signature_guards import MAY_CHANGE, Inputs, Nam
 from autodiff.compiler.tiering.backoff import Backoff
 from autodiff.compiler.tiering.budget import Budget
 from autodiff.compiler.tiering.promotion import MANY_STEPS, Candidate, contest, take, watch
-from autodiff.compiler.tiling.loop_fusion import Chain, fuse_chains
 from autodiff.compiler.tiling.tile_executor import Tiles
 from autodiff.compiler.tiling.tile_groups import tile_program
 from autodiff.dispatch.arguments import innermost
@@ -544,8 +543,8 @@ class _VariantBuilder:
         self.budget = budget
         self.may_use_machine_code = _may_use_machine_code(backend)
         self._copied: set[int] = set()  # the outputs that are returned as copies
-        self._untiled: Any = None  # the program before it is cut into tiles or chains
-        self._has_chains = False
+        self._untiled: Any = None  # the program before it is cut into tiles
+        self._is_tiled = False
 
     def variant(self, program: Program, last: bool = False) -> Variant:
         """Run all passes over a program, and return it as a variant.
@@ -563,9 +562,8 @@ class _VariantBuilder:
                 share_factorisations(batched(program, self.may_use_machine_code))
             )
             self._check_budget()
-            tiled = tile_program(self._untiled, self.may_use_machine_code)
-            program = fuse_chains(tiled, self.may_use_machine_code)
-            self._has_chains = any(type(s.f) in (Chain, Tiles) for s in program.steps)
+            program = tile_program(self._untiled, self.may_use_machine_code)
+            self._is_tiled = any(type(s.f) is Tiles for s in program.steps)
         self._copied = _Sharing(program).new(was_shared)
         self._check_budget()
         run, filename, source = self.emit(program)
@@ -595,7 +593,7 @@ class _VariantBuilder:
         seconds = _SECONDS + sum({k.source: _seconds_of(k) for k in kernels}.values())
         if seconds > _MOST_SECONDS and self.backend != "native":
             return None
-        is_requested = self.backend == "native" and not self._has_chains
+        is_requested = self.backend == "native" and not self._is_tiled
         is_small = max(k.largest for k in kernels) <= _SMALL
         is_faster = is_requested or (is_small and (not forced or self.backend == "native"))
         return Candidate(seconds, is_faster, lambda: self._compile(faster, kernels))

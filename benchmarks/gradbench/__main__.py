@@ -20,7 +20,7 @@ def main() -> int:
     )
     options = parser.parse_args()
 
-    from autodiff.compiler.tiling.loop_fusion import set_threads
+    from autodiff.compiler.tiling.tile_threads import set_threads
 
     set_threads(options.threads)
     # Whatever prints must not get between the messages.

@@ -15,18 +15,18 @@ from autodiff.compiler.kernels.fusion_schedule import is_row_sum
 from autodiff.compiler.kernels.loop_ir import LoopOp, StridedView, at, constant, strides_of, term_of
 from autodiff.compiler.kernels.memory_planner import MemoryPlan
 from autodiff.compiler.kernels.op_codegen import write_operation
-from autodiff.compiler.kernels.simd_math import (
-    FAR,
-    SINES,
-    VECTORIZED_IF_LONG,
-    vectorized_expression,
-)
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.domain_guards import SOURCES
-from autodiff.functions import facts_of
+from autodiff.functions import facts_of, known
+from autodiff.vector_functions import FAR
 
 _MANY = 8
 """Fewest elements of a nest that calls vectorizable functions."""
+_VECTORIZED_IF_LONG = frozenset(f for f, loops in known("simd").items() if loops == "long")
+"""Functions of `vector_functions` in nests of so many elements; others call those of ``math``.
+On processors for which NumPy's exp and tanh are not vectorized, these dominate the time of a nest;
+sines never are. A nest with sines or cosines checks for elements beyond `FAR`."""
+_SINES: Any = (np.sin, np.cos)
 _SUMMED = ("sum", "product", "guard", "max", "min")  # reductions that are fused into a nest
 _START = {"max": "-math.inf", "min": "math.inf"}
 _EXTREMUM = {"max": "larger", "min": "smaller"}
@@ -223,9 +223,9 @@ class LoopWriter(MemoryPlan):
         is_long = {
             p
             for p in positions
-            if self.ops[p].f in VECTORIZED_IF_LONG and self.ops[p].size >= _MANY
+            if self.ops[p].f in _VECTORIZED_IF_LONG and self.ops[p].size >= _MANY
         }
-        sines = {p for p in is_long if self.ops[p].f in SINES}
+        sines = {p for p in is_long if self.ops[p].f in _SINES}
         if sines:
             self.write("far = 0.0")
         is_pure = all(self.ops[p].kind not in ("change", "scatter") for p in positions)
@@ -353,7 +353,7 @@ class LoopWriter(MemoryPlan):
             return
         text = args[0]
         if is_vectorizable:
-            text = vectorized_expression(op.f, args)
+            text = f"{op.f.__name__}({args[0]})"
         elif op.kind == "map":
             text = facts_of(op.f).loops.format(*args)
         elif op.kind == "change" and op.extra[0] != "=":

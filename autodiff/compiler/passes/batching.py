@@ -29,14 +29,13 @@ from autodiff.compiler.recording.ir import (
     set_item,
     sub_item,
 )
-from autodiff.compiler.tiling.tile_groups import LARGE as TILED
+from autodiff.compiler.tiling.tile_groups import LARGE_IF_MIXED
 from autodiff.functions import MATRIX_PRODUCTS, is_elementwise
 from chainrules_core.operations.scattering import may_repeat, scatter
 
 _FEWEST = 8
 # If a sum of outer products that rules have made has so many elements, two of them are batched.
 _LARGE = 4096
-_LONGEST = 1024  # longer vectors take longer to stack than to add one by one
 
 
 def batched(program: Program, by_machine: bool) -> Program:
@@ -205,12 +204,8 @@ class _Batching:
             return False
         outer = [x for x in leaves if self._outer(x, meta) is not None]
         by_rules = [x for x in outer if self.origin[x.i].f is np.einsum]  # not the user's
-        fewest = _FEWEST if self.by_machine and meta.size >= TILED else 2
-        if meta.size >= _LARGE and len(by_rules) >= fewest:
-            return True
-        is_short = len(meta.shape or ()) == 1 and meta.size <= _LONGEST
-        vectors = is_short and all(self._is_term(x, meta) for x in leaves)
-        return len(outer) >= _FEWEST or (vectors and len(leaves) >= 2 * _FEWEST)
+        fewest = _FEWEST if self.by_machine and meta.size >= LARGE_IF_MIXED else 2
+        return len(outer) >= _FEWEST or (meta.size >= _LARGE and len(by_rules) >= fewest)
 
     def _outer(self, x: Any, total: Meta) -> tuple[Ref, Ref] | None:
         """Return the two vectors whose outer product a term of a sum is; None for other terms."""
@@ -252,24 +247,18 @@ class _Batching:
     def _sum(self, step: Step) -> None:
         self.changed = True
         meta = self.metas[step.out]
-        pairs, vectors, others = [], [], []
+        pairs: list[tuple[Ref, Ref]] = []
+        terms: list[Any] = []
         for x in self.sums[step.out]:
             pair = self._outer(x, meta)
-            if pair is not None:
-                pairs.append(pair)
-            elif len(meta.shape or ()) == 1 and self._is_term(x, meta):
-                vectors.append(x)
+            if pair is None:
+                terms.append(x)
             else:
-                others.append(x)
-        terms: list[Any] = others
-        if pairs:
-            left, right = (self.stacked([p[k] for p in pairs]) for k in (0, 1))
-            n, k = self.metas[left.i].shape
-            transpose = self.write(np.transpose, (left,), self.array((k, n)))
-            terms.append(self.write(np.matmul, (transpose, right), self.array(meta.shape)))
-        if vectors:
-            whole = self.stacked(vectors)
-            terms.append(self.write(np.sum, (whole,), self.array(meta.shape), kwargs={"axis": 0}))
+                pairs.append(pair)
+        left, right = (self.stacked([p[k] for p in pairs]) for k in (0, 1))
+        n, k = self.metas[left.i].shape
+        transpose = self.write(np.transpose, (left,), self.array((k, n)))
+        terms.append(self.write(np.matmul, (transpose, right), self.array(meta.shape)))
         result = terms[0]
         for term in terms[1:-1]:
             result = self.write(np.add, (result, term), self.array(meta.shape))

@@ -1,1 +1,1 @@
-"""Loop fusion and tiling of steps on large arrays."""
+"""Tiling of steps on large arrays."""

@@ -14,11 +14,20 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.kernels.array_kernels import Kernel, with_kernels
-from autodiff.compiler.recording.ir import FLOATS, Meta, Program, Ref, Step, meta_of, part
-from autodiff.compiler.tiling.loop_fusion import FEWEST_BLOCKS, run_in_threads
+from autodiff.compiler.recording.ir import (
+    FLOATS,
+    Meta,
+    Program,
+    Ref,
+    Step,
+    meta_of,
+    part,
+    refs_of,
+)
 from autodiff.compiler.tiling.tile_rules import Member, in_tile
+from autodiff.compiler.tiling.tile_threads import FEWEST_TILES, run_in_threads
 from autodiff.fastpath.blocked_products import keep_freed_memory
-from autodiff.functions import UFUNC_OF, is_elementwise
+from autodiff.functions import UFUNC_OF, is_elementwise, is_new_memory
 
 TILE = 1 << 14
 """The elements of the largest array of a tile, unless one row has more."""
@@ -44,7 +53,7 @@ def length_of(members: list[Member], n: int, metas: list[Meta]) -> int | None:
     if not is_leading:  # a tile consists of short contiguous runs, which are copied
         run = min(run for row, run in zip(rows, runs, strict=True) if row == widest)
         length = max(length, -(-_SHORTEST_RUN // run))
-    if n < FEWEST_BLOCKS * length or length * widest > _LARGEST_TILE:
+    if n < FEWEST_TILES * length or length * widest > _LARGEST_TILE:
         return None
     for shorter in range(length, length * 2 // 3, -1):
         if n % shorter == 0:
@@ -167,11 +176,12 @@ class Tiles:
             return name
 
         lines = []
-        for step in program.steps:
+        scratch = _Scratch(program, rows)
+        for at, step in enumerate(program.steps):
             if step.f is part:
                 text = f"v{step.args[0].i}[{step.args[1]}]"
             else:
-                args = [*map(shown, step.args)]
+                args = [*map(shown, step.args), *scratch.target(at, step)]
                 args += [f"{k}={shown(v)}" for k, v in (step.kwargs or {}).items()]
                 args += [f"{k}={o}" for k, o in into.get(step.out, {}).items()]
                 plain = getattr(step.f, "_implementation", step.f)
@@ -180,7 +190,9 @@ class Tiles:
         outputs = [f"v{x.i}, " for x in program.outputs]
         parts = [f"o{k}=None" for k in range(len(outputs))]
         head = f"def tile({', '.join([*(f'v{i}' for i in program.inputs), *parts])}):"
-        source = "\n    ".join([head, *lines, f"return ({''.join(outputs)})"]) + "\n"
+        before, after = scratch.around(scope)
+        result = f"return ({''.join(outputs)})"
+        source = "\n    ".join([head, *before, *lines, *after, result]) + "\n"
         exec(compile(source, "<tile>", "exec"), scope)
         return scope["tile"], source
 
@@ -307,6 +319,62 @@ class Tiles:
                         args[n + k][...] = values[k]
                 for k in sums:
                     outs[k][i] = values[k]
+
+
+class _Scratch:
+    """Memory in which elementwise steps of a tile write their results: it stays in the cache.
+
+    A value has such memory until its last read, unless a view of it may be longer alive.
+    """
+
+    def __init__(self, program: Program, rows: dict[int, str]) -> None:
+        self._metas = program.metas
+        self._rows = rows  # result → its tile
+        self._kinds: list[tuple] = []
+        self._free: dict[tuple, list[str]] = {}
+        self._held: dict[int, str] = {}
+        self._last: dict[int, int] = {}
+        self._fixed = {x.i for x in program.outputs if type(x) is Ref}
+        for at, step in enumerate(program.steps):
+            self._last |= dict.fromkeys(refs_of(step), at)
+            if not (is_elementwise(step.f) or is_new_memory(step.f, step.args, step.kwargs)):
+                self._fixed.update(refs_of(step))
+
+    def target(self, at: int, step: Step) -> list[str]:
+        """Return the argument that says where a step writes its result, if it is elementwise."""
+        for i in set(refs_of(step)) & self._held.keys():
+            if self._last[i] == at:
+                self._free[self._kind(i)].append(self._held.pop(i))
+        kind = self._kind(step.out)
+        if not is_elementwise(step.f) or step.kwargs or not kind[0]:
+            return []
+        if step.out in self._rows:
+            return [self._rows[step.out]]
+        if step.out in self._fixed:
+            return []
+        free = self._free.setdefault(kind, [])
+        if not free:
+            free.append(f"t{len(self._kinds)}")
+            self._kinds.append(kind)
+        self._held[step.out] = free.pop()
+        return [self._held[step.out]]
+
+    def _kind(self, i: int) -> tuple:
+        return self._metas[i].shape, self._metas[i].dtype
+
+    def around(self, scope: dict[str, Any]) -> tuple[list[str], list[str]]:
+        """Return the lines that take the memory, and that put it back: each thread has its own."""
+        kinds = self._kinds
+        if not kinds:
+            return [], []
+        scope["pool"] = []
+        scope["new"] = lambda: [np.empty(*kind) for kind in kinds]
+        names = ", ".join([f"t{k}" for k in range(len(kinds))])
+        return [
+            "try: held = pool.pop()",
+            "except IndexError: held = new()",
+            f"{names}, = held",
+        ], ["pool.append(held)"]
 
 
 def _broadcasts(f: Any) -> bool:

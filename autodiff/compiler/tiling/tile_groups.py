@@ -1,8 +1,9 @@
 """Tiling: run groups of steps on large arrays tile by tile, on all cores.
 
-`loop_fusion` fuses elementwise steps of one shape. Here steps may broadcast, take views and reduce
-along axes, as long as the tiles along one axis stay independent (`tile_rules`). So a softmax of
-rows and its gradient read and write memory once. Reductions along the axis itself end a group.
+An operation on an array that does not fit into the cache waits for memory. If a whole group runs on
+one tile after the other, it reads and writes memory once. Steps may broadcast, take views and
+reduce along axes, as long as the tiles along one axis stay independent (`tile_rules`), as in a
+softmax of rows and its gradient. Reductions along the axis itself end a group.
 """
 
 from __future__ import annotations
@@ -27,14 +28,16 @@ from autodiff.compiler.recording.ir import (
     reads_of,
     refs_of,
 )
-from autodiff.compiler.tiling.loop_fusion import FEWEST_BLOCKS
 from autodiff.compiler.tiling.tile_executor import Tiles, length_of
 from autodiff.compiler.tiling.tile_lowering import TileLowering
 from autodiff.compiler.tiling.tile_rules import Member, TilingRules
+from autodiff.compiler.tiling.tile_threads import FEWEST_TILES
 from autodiff.functions import COMPARISONS, MATRIX_PRODUCTS, UFUNC_OF, is_elementwise
 
-LARGE = 1 << 17
+LARGE = 1 << 16
 """The number of elements from which on arrays are cut into tiles: smaller ones fit the cache."""
+LARGE_IF_MIXED = 1 << 17
+"""The same for groups that are more than elementwise steps of one shape."""
 _MOST_STEPS = 500
 _CHEAP: frozenset[Any] = COMPARISONS | {
     np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.square, np.absolute,
@@ -67,6 +70,10 @@ class _Group(NamedTuple):
     before: list[Step]
     after: list[Step]
     n: int
+
+
+def _is_elementwise(member: Member) -> bool:
+    return is_elementwise(UFUNC_OF.get(member.step.f, member.step.f))
 
 
 class _Tiling:
@@ -131,13 +138,13 @@ class _Tiling:
                 continue
             best: tuple[int, _Group] | None = None
             for axis, n in enumerate(shape):
-                if n >= FEWEST_BLOCKS and (step.out, axis) not in tried:
+                if n >= FEWEST_TILES and (step.out, axis) not in tried:
                     group = self._group(steps, at, shape, axis)
                     if group is None:
                         continue
                     tried.update((m.step.out, axis) for m in group.members)
                     work = sum(self._work(m) for m in group.members)
-                    if self._is_useful(group, shape) and (best is None or work > best[0]):
+                    if self._is_useful(group) and (best is None or work > best[0]):
                         best = work, group
             if best is not None:
                 return best[1]
@@ -146,32 +153,20 @@ class _Tiling:
     def _work(self, member: Member) -> int:
         return max(self.metas[i].size for i in [member.step.out, *refs_of(member.step)])
 
-    def _is_useful(self, group: _Group, shape: tuple) -> bool:
-        """Whether a group is more than a chain, with tiles of a reasonable size."""
+    def _is_useful(self, group: _Group) -> bool:
+        """Whether a group has several large steps, and tiles of a reasonable size."""
         counted = [m for m in group.members if m.step.f not in VIEWS]
         large = [m for m in counted if self._work(m) >= LARGE]
         if len(large) < 2 or length_of(group.members, group.n, self.metas) is None:
             return False
         whole = [m for m in large if not is_real(self.metas[m.step.out])]
-        if (
-            len(whole) == 1
-            and whole[0].step.f in MATRIX_PRODUCTS
-            and whole[0] in self._kept(group.members)
-        ):
-            return False  # copying a product out of its tiles takes longer than reading it again
-        for m in large:
-            meta = self.metas[m.step.out]
-            if m.axis is not None and (meta.shape != shape or meta.dtype not in FLOATS):
-                return True
-            if not is_elementwise(UFUNC_OF.get(m.step.f, m.step.f)) and not is_real(meta):
-                return True
-            for a in m.step.args:
-                if type(a) is Ref and a.i in self.views:
-                    return True  # a chain would copy it to make it contiguous
-                mine = self.metas[a.i].shape if type(a) is Ref else np.shape(a)
-                if mine and mine != shape:
-                    return True
-        return False
+        arrays = [self.metas[m.step.out] for m in whole]
+        is_mixed = len({x.shape for x in arrays}) > 1 or not all(_is_elementwise(m) for m in whole)
+        if is_mixed and max(x.size for x in arrays) < LARGE_IF_MIXED:
+            return False
+        is_product = len(whole) == 1 and whole[0].step.f in MATRIX_PRODUCTS
+        # Copying a product out of its tiles takes longer than reading it again.
+        return not (is_product and whole[0] in self._kept(group.members))
 
     def _group(self, steps: list[Step], at: int, shape: tuple, axis: int) -> _Group | None:
         """Collect the group that starts with the step `at`, whose array is cut along an axis."""

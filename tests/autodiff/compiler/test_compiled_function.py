@@ -371,7 +371,7 @@ def test_large_chains_in_blocks():
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_threads_do_not_change_results(n):
-    from autodiff.compiler.tiling.loop_fusion import set_threads
+    from autodiff.compiler.tiling.tile_threads import set_threads
 
     x = np.random.default_rng(0).standard_normal(300_000)
     f = lambda x: autodiff.value_and_gradient(lambda z: np.sum(np.sin(z) * z), x)  # noqa: E731

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from autodiff import compile, gradient
-from autodiff.compiler.tiling.loop_fusion import set_threads
+from autodiff.compiler.tiling.tile_threads import set_threads
 
 
 def _loss(x, w):

@@ -213,23 +213,6 @@ def test_a_stack_of_arrays_into_which_vectors_are_written(n: int, index: Any) ->
         np.testing.assert_allclose(compiled(x), stacked(x), rtol=1e-14)
 
 
-@pytest.mark.parametrize("n, is_stacked", [(10, True), (5000, False)])
-def test_many_vectors_are_added_at_once_if_they_are_short(n: int, is_stacked: bool) -> None:
-    rows = np.sin(np.arange(20.0 * n)).reshape(20, n)
-
-    def total(x: Any) -> Any:
-        y = x
-        for row in rows:
-            y = y + np.cumsum(row * x)
-        return y
-
-    compiled = autodiff.compile(total, backend="python")
-    x = np.linspace(-1.0, 1.0, n)
-    for _ in range(2):
-        np.testing.assert_allclose(compiled(x), total(x), rtol=1e-10, atol=1e-10)
-    assert ("array([" in compiled.source) == is_stacked
-
-
 UNITS = np.eye(N)
 ROWS_OF_UNITS = [
     lambda unit, x: unit * x,

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from autodiff.compiler.tiling.loop_fusion import set_threads, threads
+from autodiff.compiler.tiling.tile_threads import set_threads, threads
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 

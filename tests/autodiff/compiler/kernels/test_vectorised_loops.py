@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from autodiff import compile
-from autodiff.compiler.kernels.simd_math import loop_of
-from autodiff.compiler.recording.ir import Ref, Step
 
 
 def compare(f, compiled, x, calls, rtol, scale=1.0, signs=True):
@@ -41,7 +39,7 @@ def test_sines_of_machine_code(size):
             y = np.sin(x) + 0.0 * x
         return y, np.cos(x) * 2.0, np.sin(-x) * 0.5, np.cos(x + 1.0)
 
-    compiled = compile(f, backend="native" if size < 1000 else "auto")
+    compiled = compile(f, backend="native")
     for scale in (1.0, 1e13, -3.0, 1.0):
         compare(f, compiled, x, 6, 1e-15, scale)
     assert compiled.variants == 1
@@ -56,7 +54,7 @@ def test_logarithms_of_machine_code(size):
     x = np.concatenate([special, 10.0 ** np.linspace(-300.0, 300.0, size), [root, root / 2]])
     x = np.concatenate([x, np.linspace(0.3, 3.0, size), 1.0 + 1e-9 * np.arange(-20.0, 20.0)])
     f = lambda x: (np.log(x) + 0.0, np.log(x + 1.0) * 2.0, np.log(x * x) - 0.0, -np.log(1.0 / x))  # noqa: E731
-    compiled = compile(f, backend="native" if size < 1000 else "auto")
+    compiled = compile(f, backend="native")
     for scale in (1.0, 3.0, 1.0):
         compare(f, compiled, x, 6, 4e-16, scale, signs=False)
     assert size > 1000 or "log(" in compiled.source.replace("math.log(", "")
@@ -69,7 +67,7 @@ def test_logarithms_and_exponentials_beside_one(size):
     small = 10.0 ** np.linspace(-30.0, 2.5, size)
     x = np.concatenate([special, small, -small, np.linspace(-2.0, 2.0, size)])
     f = lambda x: (np.log1p(x) * 2.0, np.expm1(x) * 1.0, np.log1p(x * x) + 0.0, -np.expm1(-x))  # noqa: E731
-    compiled = compile(f, backend="native" if size < 1000 else "auto")
+    compiled = compile(f, backend="native")
     for scale in (1.0, 0.3, 1.0):
         compare(f, compiled, x, 6, 1e-15, scale)
     assert size > 1000 or "log1p(" in compiled.source.replace("math.log1p(", "")
@@ -96,13 +94,3 @@ def test_extrema_of_machine_code(initial):
                 for a, b in zip(compiled(z), f(z), strict=True):
                     np.testing.assert_array_equal(a, b)
     assert "larger(" in compiled.source
-
-
-@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan, -2.0, 3])
-def test_numbers_in_loops(number):
-    pytest.importorskip("llvmlite")
-    steps = [Step(np.exp, (Ref(0),), None, 1), Step(np.add, (Ref(1), number), None, 2)]
-    loop, _ = loop_of(steps, [0], [], [2])
-    found = np.empty(3)
-    assert loop(np.zeros(3), found, 3.0) == 1
-    np.testing.assert_array_equal(found, np.full(3, 1.0 + number))
