@@ -206,7 +206,8 @@ class Structured(Respecializing):
         )  # fmt: skip
         self.source, scope = emitter.emit()
         self.lines = self.source.count("\n")
-        self.has_plain_floats = bool(emitter.plain.loose) or emitter.needs_math
+        if not self.compares_all:  # else there is no sweep yet, which may need `math`
+            self.has_plain_floats = bool(emitter.plain.loose) or emitter.needs_math
         parameters = program.parameters
         self.written = [self.positions[parameters.index(s)] for s in emitter.written_parameters]
         self.returned = program.returned
@@ -232,7 +233,7 @@ class Structured(Respecializing):
         self.code = self._compile(self.source, scope, True)
         self.native: Any = None
         self.native_code: Any = None
-        self.why: str | None = None
+        self.why: str | None = None if has_llvm() else "there is no llvmlite"
         if self.has_checkpoints:
             self.why = "its loops are checkpointed"
         if self.program.catches:
@@ -274,9 +275,6 @@ class Structured(Respecializing):
 
     def _make_native(self) -> None:
         """Compile the loops to machine code, as far as possible."""
-        if not has_llvm():
-            self.why = "there is no llvmlite"
-            return
         from autodiff.structured.native.regions import NativeProgram
 
         self.why = "it could not be compiled"  # not tried again if this raises
@@ -381,7 +379,7 @@ class Structured(Respecializing):
         """Run the forward function; return its outputs, and the state for the sweep."""
         found = None
         if self.spent >= self.due and not (is_repeatable() or self.notes_steep):
-            if self.is_unknown:
+            if self.is_unknown and self._may_make_native():
                 self._find_broadcasts(args)
             values = self._values(args)
             found, backward = self._run_machine_code(values)
