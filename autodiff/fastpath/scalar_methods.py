@@ -208,9 +208,9 @@ class _ElementRule(dict):
     def __missing__(self, key: str) -> LinearRule | None:
         entry = rrule.entry(operator.getitem)
         rule = None if entry is None else entry.find((np.ndarray, int))
-        is_known = isinstance(rule, LinearRule) and rule.add_into is not None
-        self[key] = found = rule if is_known else None
-        return found
+        has_adjoint = isinstance(rule, LinearRule) and rule.add_into is not None
+        self[key] = rule if has_adjoint else None
+        return self[key]
 
 
 _item_ways = ways_of(operator.getitem)

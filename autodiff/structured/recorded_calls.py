@@ -272,6 +272,7 @@ def _as_step(recording: Any, callee: Callee, given: tuple, leaves: tuple) -> Rec
     program = callee.program
     if not (callee.is_current and can_run(program, leaves, callee.outside)):
         return None
+    program.note_unit_axes((*map(bare, given), *callee.outside))
     recording.late.append(program.use_machine_code)
     step = ProgramStep(program, callee.g, callee.body, callee.form, leaves)
     *outs, run = recording.call(step, given, {})

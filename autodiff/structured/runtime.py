@@ -333,10 +333,15 @@ class Structured(Respecializing):
     def _find_broadcasts(self, args: tuple) -> None:
         """Find which arrays are broadcast before the slow compilation to machine code."""
         spent, self.is_unknown = self.spent, False
-        names = [slot.name for slot in self.program.parameters]
-        self.ones.learn(unit_axes_of(names, [args[i] for i in self.positions]))
+        self.note_unit_axes(args)
         self.specialize_for_broadcasting(args)
         self.spent = spent
+
+    def note_unit_axes(self, args: Sequence) -> None:
+        """Note the axes of length 1 of a call; drop machine code that takes others for granted."""
+        names = [slot.name for slot in self.program.parameters]
+        if self.ones.learn(unit_axes_of(names, [args[i] for i in self.positions])):
+            self.native = self.native_code = None
 
     @functools.cached_property
     def variables(self) -> list[int]:
