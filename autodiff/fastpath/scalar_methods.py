@@ -202,14 +202,19 @@ class UnaryTable(dict):
 unary = UnaryTable()
 
 
-def _element_rule() -> LinearRule | None:
-    entry = rrule.entry(operator.getitem)
-    rule = None if entry is None else entry.find((np.ndarray, int))
-    return rule if isinstance(rule, LinearRule) and rule.add_into is not None else None
+class _ElementRule(dict):
+    """The rule for elements under "rule", or None; looked up when it is first asked for."""
+
+    def __missing__(self, key: str) -> LinearRule | None:
+        entry = rrule.entry(operator.getitem)
+        rule = None if entry is None else entry.find((np.ndarray, int))
+        has_adjoint = isinstance(rule, LinearRule) and rule.add_into is not None
+        self[key] = rule if has_adjoint else None
+        return self[key]
 
 
 _item_ways = ways_of(operator.getitem)
-_element: dict[str, LinearRule | None] = {}
+_element = _ElementRule()
 _general_getitem = Tracer.__dict__["__getitem__"]
 
 
@@ -243,32 +248,46 @@ def getitem(self: Tracer, index: Any) -> Any:
     return _general_getitem(self, index)
 
 
-def _negated() -> Callable:
-    record: Any = unary[operator.neg] or Tracer.__dict__["__neg__"]
-    record.__name__ = "__neg__"
-    return record
+def _names_of(op: Callable) -> list[str]:
+    """Return the names of the methods of an operator: plain, reflected and in place."""
+    name = op.__name__
+    return ["__neg__"] if op is operator.neg else [f"__{name}__", f"__r{name}__", f"__i{name}__"]
+
+
+def _generate(op: Callable) -> None:
+    """Give traced floats the methods of an operator."""
+    names = _names_of(op)
+    general = [Tracer.__dict__[name] for name in names[:2]]
+    methods: Any = [unary[op]] if op is operator.neg else binary_methods(op, general[0])
+    methods = general if methods in (None, [None]) else methods
+    # A float is immutable: the in-place operator is the plain one.
+    for name, method in zip(names, (*methods, methods[0]), strict=False):
+        setattr(FloatTracer, name, method)
+    for name, method in zip(names, methods, strict=False):
+        method.__name__ = name
+
+
+def _generated_later(op: Callable, name: str) -> Callable:
+    """Return a method that has the methods of an operator generated, and calls its own."""
+
+    def method(*operands: Any) -> Any:
+        _generate(op)
+        return getattr(FloatTracer, name)(*operands)
+
+    method.__name__ = name
+    return method
 
 
 def renew(rule: Rule | None = None) -> None:
-    """Generate the methods again after their rules have changed."""
+    """Have the methods generated at their next call: they are new, or their rules have changed."""
     unary.clear()
     changed = None if rule is None else rule.f
     if changed is None or changed is operator.getitem:
-        _element["rule"] = _element_rule()
-    if changed is None or changed is operator.neg:
-        setattr(FloatTracer, "__neg__", _negated())  # noqa: B010 - a type checker must not see it
-    for op in OPERATORS:
-        if changed is not None and changed is not op:
-            continue
-        name = op.__name__
-        methods = binary_methods(op, Tracer.__dict__[f"__{name}__"])
-        for prefix, method in zip(("", "r"), methods or (None, None), strict=True):
-            full = f"__{prefix}{name}__"
-            if method is not None:
-                method.__name__ = full
-            setattr(FloatTracer, full, method or Tracer.__dict__[full])
-        # A float is immutable: the in-place operators are the plain ones.
-        setattr(FloatTracer, f"__i{name}__", FloatTracer.__dict__[f"__{name}__"])
+        _element.clear()
+    for op in (operator.neg, *OPERATORS):
+        if changed is None or changed is op:
+            for name in _names_of(op):
+                setattr(FloatTracer, name, _generated_later(op, name))
 
 
 def install() -> None:

@@ -379,7 +379,11 @@ class Programs:
         if self.spent >= Settings.worth and self.last >= Settings.least:
             return True
         # At the first call, estimate the number of loop iterations.
-        return not self.spent and self._size(leaves) ** self.depth >= Settings.turns
+        return not self.spent and self.turns(leaves) >= Settings.turns
+
+    def turns(self, leaves: tuple) -> int:
+        """Estimate how many iterations the loops of a call have, from its largest argument."""
+        return self._size(leaves) ** self.depth
 
     @functools.cached_property
     def depth(self) -> int:

@@ -30,9 +30,12 @@ from autodiff.trace.tape import CONSTANT, InsideProgram
 from autodiff.trace.tracer import TRACERS, bare
 from chainrules_core.interpreter.quiet import quiet
 
-TOO_LONG, LONG_AS_SOURCE = 30_000, 8_000
-"""The most steps of an unrolled loop: if no step can run its program; and if the program is not all
-machine code. Longer recordings take seconds to compile."""
+TOO_LONG, LONG_AS_SOURCE, LONG = 30_000, 8_000, 3_000
+"""The most steps of an unrolled loop: if no step can run its program; if the program is not all
+machine code; and if straight-line code would not be much faster than the program. Longer recordings
+take seconds to compile."""
+_SECONDS_AS_SOURCE = 0.25
+"""The most seconds of a recording that would not be much faster than the program."""
 
 _LONG_AT_LEVELS = 2_000
 """The fewest steps of a loop at several trace levels that becomes one step. Programs make three or
@@ -70,27 +73,48 @@ class Unrolled:
             self.finished += len(steps) - self.start
             self.start = None
 
-    def should_use_program(self, recording: Any, n: int, as_one_step: bool) -> bool:
-        """Whether these calls recorded most of `n` steps, and a program should run them instead.
+    def seems_long(self) -> bool:
+        """Whether straight-line code of a call would probably be too long, even of numbers."""
+        if self.start is None:
+            return False
+        programs, _, _, leaves = self.last
+        return programs.turns(leaves) >= LONG_AS_SOURCE
 
-        With `as_one_step`, as steps of the recording; otherwise in place of the recording.
-        """
+    def _program(self, n: int) -> Structured | None:
+        """Return the program of these calls, if they recorded most of `n` steps."""
         own = self.finished + (0 if self.start is None else n - self.start)
         if 2 * own < n:
-            return False
+            return None
         programs, g, form, leaves = self.last
-        program = programs.program_for(g, form, leaves)
+        return programs.program_for(g, form, leaves)
+
+    def should_be_steps(self, recording: Any, n: int) -> bool:
+        """Whether a program should run these calls, which recorded most of `n` steps, as steps."""
+        program = self._program(n)
         if program is None:
             return False
+        programs, g, form, leaves = self.last
         can_run = _level_of(recording, leaves) is not None
-        if not as_one_step:
-            is_fast = runtime.has_llvm() or recording.holds_mostly_numbers()
-            as_source = LONG_AS_SOURCE if is_fast and not program.hides_decisions else 0
-            return bool(program.active) and n >= (as_source if can_run else TOO_LONG)
         if not can_run and n < _LONG_AT_LEVELS:
             return False
         callee = Callee(programs, g, g, form, program)
         return _can_be_step(program, g, leaves) and (can_run or _has_tangent(callee, leaves))
+
+    def should_run_as_written(self, recording: Any, n: int, seconds: float) -> bool:
+        """Whether a program should run these calls in place of a recording of `n` steps.
+
+        `seconds` says how long the recording has taken.
+        """
+        program = self._program(n)
+        if program is None or not program.active:
+            return False
+        programs, _, _, leaves = self.last
+        if _level_of(recording, leaves) is None:
+            return n >= TOO_LONG
+        is_fast = runtime.has_llvm() or recording.holds_mostly_numbers()
+        most = LONG_AS_SOURCE if is_fast and not program.hides_decisions else LONG
+        is_slow = not is_fast and seconds > _SECONDS_AS_SOURCE
+        return is_slow or n >= most or programs.turns(leaves) >= most
 
 
 class ProgramStep:
@@ -248,6 +272,7 @@ def _as_step(recording: Any, callee: Callee, given: tuple, leaves: tuple) -> Rec
     program = callee.program
     if not (callee.is_current and can_run(program, leaves, callee.outside)):
         return None
+    program.note_unit_axes((*map(bare, given), *callee.outside))
     recording.late.append(program.use_machine_code)
     step = ProgramStep(program, callee.g, callee.body, callee.form, leaves)
     *outs, run = recording.call(step, given, {})

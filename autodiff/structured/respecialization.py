@@ -57,6 +57,8 @@ class Respecializing:
                 if not self.specialize_for_numpy_floats():
                     raise
             else:
+                if self.compares_all:
+                    return found, backward
                 if len(self.broadcasts) > known:
                     self._generate()
                 elif not self.has_plain_floats or all(map(is_finite, found[0])):
@@ -67,12 +69,13 @@ class Respecializing:
     def specialize_for_broadcasting(self, args: tuple) -> bool:
         """Regenerate the code for broadcasting, after a sweep has met an unexpected shape.
 
-        One run that compares all shapes finds the operations that broadcast. Return whether it
-        found new ones.
+        One run of the forward function that compares all shapes finds the operations that
+        broadcast. Return whether it found new ones.
         """
         spent = self.spent
         with self._instrumented("compares_all", "broadcasts") as is_new:
-            self._run_forward(self._values(args))
+            if any("broadcast(" in program.source for program in (self, *self.others)):
+                self._run_forward(self._values(args))
         self.spent = spent  # this regeneration does not delay machine code
         return is_new()
 

@@ -206,7 +206,8 @@ class Structured(Respecializing):
         )  # fmt: skip
         self.source, scope = emitter.emit()
         self.lines = self.source.count("\n")
-        self.has_plain_floats = bool(emitter.plain.loose) or emitter.needs_math
+        if not self.compares_all:  # else there is no sweep yet, which may need `math`
+            self.has_plain_floats = bool(emitter.plain.loose) or emitter.needs_math
         parameters = program.parameters
         self.written = [self.positions[parameters.index(s)] for s in emitter.written_parameters]
         self.returned = program.returned
@@ -232,7 +233,7 @@ class Structured(Respecializing):
         self.code = self._compile(self.source, scope, True)
         self.native: Any = None
         self.native_code: Any = None
-        self.why: str | None = None
+        self.why: str | None = None if has_llvm() else "there is no llvmlite"
         if self.has_checkpoints:
             self.why = "its loops are checkpointed"
         if self.program.catches:
@@ -274,9 +275,6 @@ class Structured(Respecializing):
 
     def _make_native(self) -> None:
         """Compile the loops to machine code, as far as possible."""
-        if not has_llvm():
-            self.why = "there is no llvmlite"
-            return
         from autodiff.structured.native.regions import NativeProgram
 
         self.why = "it could not be compiled"  # not tried again if this raises
@@ -335,10 +333,15 @@ class Structured(Respecializing):
     def _find_broadcasts(self, args: tuple) -> None:
         """Find which arrays are broadcast before the slow compilation to machine code."""
         spent, self.is_unknown = self.spent, False
-        names = [slot.name for slot in self.program.parameters]
-        self.ones.learn(unit_axes_of(names, [args[i] for i in self.positions]))
+        self.note_unit_axes(args)
         self.specialize_for_broadcasting(args)
         self.spent = spent
+
+    def note_unit_axes(self, args: Sequence) -> None:
+        """Note the axes of length 1 of a call; drop machine code that takes others for granted."""
+        names = [slot.name for slot in self.program.parameters]
+        if self.ones.learn(unit_axes_of(names, [args[i] for i in self.positions])):
+            self.native = self.native_code = None
 
     @functools.cached_property
     def variables(self) -> list[int]:
@@ -381,7 +384,7 @@ class Structured(Respecializing):
         """Run the forward function; return its outputs, and the state for the sweep."""
         found = None
         if self.spent >= self.due and not (is_repeatable() or self.notes_steep):
-            if self.is_unknown:
+            if self.is_unknown and self._may_make_native():
                 self._find_broadcasts(args)
             values = self._values(args)
             found, backward = self._run_machine_code(values)

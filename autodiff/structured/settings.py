@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 
 _LLVMLITE = (0, 45)
 
@@ -37,9 +36,9 @@ class Settings:
 @functools.cache
 def has_llvm() -> bool:
     """Whether loops can become machine code: llvmlite is installed and recent enough."""
-    if importlib.util.find_spec("llvmlite") is None:
+    try:
+        from llvmlite import __version__  # `importlib.metadata` would take 50 ms to import
+    except ImportError:
         return False
-    from importlib.metadata import version  # which takes 50 ms to import
-
-    first, second = version("llvmlite").split(".")[:2]
+    first, second = __version__.split(".")[:2]
     return (int(first), int(second)) >= _LLVMLITE

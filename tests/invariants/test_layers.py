@@ -113,7 +113,8 @@ def allowed(package: str, path: Path, source: str, found: Import) -> bool:
         return path.name in ("pandas_columns.py", "pandas_windows.py")
     if package == "autodiff" and found.top == "llvmlite":
         # Programs become machine code where it is installed: these modules are loaded only then.
-        return "native" in path.parts or path.name == "machine_code.py"
+        # `settings.py` asks for its version.
+        return "native" in path.parts or path.name in ("machine_code.py", "settings.py")
     if package == "autodiff" and found.top in ADAPTERS.values():
         # Each adapter is loaded when it is asked for, and imports its own system alone.
         return path.parent.name == "interop" and ADAPTERS.get(path.stem) == found.top

@@ -54,6 +54,7 @@ from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.views import note_shared
 from autodiff.structured.calls import ProgramRun, Programs
 from autodiff.structured.recorded_calls import (
+    LONG,
     LONG_AS_SOURCE,
     TOO_LONG,
     Unrolled,
@@ -76,9 +77,8 @@ _READS = frozenset({bool, int, operator.index, round})
 _EQUALITY = (operator.eq, operator.ne)
 _REPETITION = (operator.mul, operator.imul)
 _OFTEN = 32  # steps between two checks of the budget, each of which takes a microsecond
-_LONG = 3000  # steps after which loops are looked for that could run from their source
-_FIRST_LOOK = 600  # … and loops that could be machine code
-_LIMITS = (_LONG, LONG_AS_SOURCE, TOO_LONG)  # of steps: a recording may end there
+_FIRST_LOOK = 600  # steps after which loops are looked for that could run from their source
+_LIMITS = (LONG, LONG_AS_SOURCE, TOO_LONG)  # of steps: a recording may end there
 _LONG_FOR_NUMBERS = 2000  # straight-line code of numbers is faster, but takes long to compile
 
 
@@ -128,7 +128,7 @@ class Recording(Tape):
         self.inputs = 0
         self.loops: dict[Programs, Unrolled] = {}  # functions with loops
         self.next_check = 0
-        self.next_look = _LONG if keep_loops else _FIRST_LOOK
+        self.next_look = LONG if keep_loops else _FIRST_LOOK
         self.keep_loops = keep_loops
         self.steps: list[Step] = []
         self.metas: list[Meta] = []
@@ -156,7 +156,8 @@ class Recording(Tape):
         self.budget.check_recording()
         if n > self.next_look:
             self.next_look = min([2 * n, *[limit for limit in _LIMITS if limit > n]])
-            if n < _LONG_FOR_NUMBERS and self.holds_mostly_numbers():
+            is_short = not any(c.seems_long() for c in self.loops.values())
+            if n < _LONG_FOR_NUMBERS and is_short and self.holds_mostly_numbers():
                 self.next_look = min(self.next_look, _LONG_FOR_NUMBERS)
             else:
                 self._look_for_loops(n)
@@ -168,13 +169,12 @@ class Recording(Tape):
 
     def _look_for_loops(self, n: int) -> None:
         """Raise if loops could run from their source, which is shorter than all iterations."""
-        loops = list(self.loops.values())
-        is_long = n >= _LONG and not self.budget.may_unroll
+        loops, spent = list(self.loops.values()), self.budget.spent
         with self.budget.uncounted():
-            as_steps = not self.keep_loops and any(
-                c.should_use_program(self, n, True) for c in loops
+            as_steps = not self.keep_loops and any(c.should_be_steps(self, n) for c in loops)
+            is_shorter = not self.budget.may_unroll and any(
+                c.should_run_as_written(self, n, spent) for c in loops
             )
-            is_shorter = is_long and any(c.should_use_program(self, n, False) for c in loops)
         if as_steps or is_shorter:
             raise LoopsUnrolledError("its loops run from their source, which is shorter", as_steps)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import functools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator
+from typing import Any
 
 
 class NameUses:
@@ -73,8 +73,6 @@ class Liveness:
     def __init__(self, function: ast.FunctionDef) -> None:
         self.after: dict[int, set[str]] = {}
         self._in_loop: dict[ast.stmt, set[str]] = {}
-        self._reads = functools.cache(lambda node: frozenset(loaded(node)))
-        self._binds = functools.cache(lambda node: frozenset(stored(node)))
         self._body(function.body, set(), set())
 
     def _body(self, body: list[ast.stmt], live: set[str], at_exit: set[str]) -> set[str]:
@@ -88,19 +86,19 @@ class Liveness:
         if isinstance(node, ast.Break):
             return set(at_exit)
         if isinstance(node, (ast.Raise, ast.Return)):
-            return set(self._reads(node))
+            return set(loaded(node))
         if isinstance(node, ast.If):
             branches = [self._body(b, set(live), at_exit) for b in (node.body, node.orelse)]
-            return branches[0] | branches[1] | self._reads(node.test)
+            return branches[0].union(branches[1], loaded(node.test))
         if isinstance(node, ast.For):
-            inside = self._loop(node, live, live, self._binds(node.target))
-            return inside | self._reads(node.iter)
+            inside = self._loop(node, live, live, set(stored(node.target)))
+            return inside.union(loaded(node.iter))
         if isinstance(node, ast.While):
-            return self._loop(node, live, set(), frozenset())
-        return (live - self._binds(node)) | self._reads(node)
+            return self._loop(node, live, set(), set())
+        return live.difference(stored(node)).union(loaded(node))
 
     def _loop(
-        self, node: ast.For | ast.While, live: set[str], at_end: set[str], own: frozenset[str]
+        self, node: ast.For | ast.While, live: set[str], at_end: set[str], own: set[str]
     ) -> set[str]:
         """Return the names that are live before each iteration.
 
@@ -114,20 +112,30 @@ class Liveness:
         return inside
 
 
-def loaded(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a node reads, also by augmented assignments."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
-            yield part.id
-        elif isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
-            yield part.target.id
+def loaded(node: ast.AST) -> list[str]:
+    """Return the names that a node reads, also by augmented assignments."""
+    return _names_of(node)[0]
 
 
-def stored(node: ast.AST) -> Iterator[str]:
-    """Yield the names that are bound in a node."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-            yield part.id
+def stored(node: ast.AST) -> list[str]:
+    """Return the names that are bound in a node."""
+    return _names_of(node)[1]
+
+
+def _names_of(node: Any) -> tuple[list[str], list[str]]:
+    """Return the names that a node reads and binds. It keeps them, because many ask for them."""
+    if not hasattr(node, "names_of"):
+        reads: list[str] = []
+        binds: list[str] = []
+        node.names_of = reads, binds
+        if isinstance(node, ast.Name):
+            (reads if isinstance(node.ctx, ast.Load) else binds).append(node.id)
+        for part in ast.iter_child_nodes(node):
+            reads += loaded(part)
+            binds += stored(part)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            reads.append(node.target.id)
+    return node.names_of
 
 
 def short_lived(body: list[ast.stmt], live: Callable[[int], set[str]]) -> dict[int, set[str]]:
@@ -270,14 +278,16 @@ def double_buffered(
     nodes = escapes.nodes
     bound = {s: set(_bound_anew(s)) for s in nodes if isinstance(s, ast.Assign)}
     once: dict[ast.stmt, set[str]] = {s: set() for s in bound}
-    in_loops: dict[str, set[int]] = defaultdict(set)  # variable → ids of the nodes in such loops
+    in_loops: dict[str, set[int]] = defaultdict(set)  # variable → ids of assignments in such loops
     for loop in [node for node in nodes if isinstance(node, (ast.For, ast.While))]:
-        inside = [name for s in ast.walk(loop) for name in bound.get(s, ())]  # type: ignore[call-overload]
+        inside = [s for s in ast.walk(loop) if isinstance(s, ast.Assign)]
+        counts, places = Counter(name for s in inside for name in bound[s]), set(map(id, inside))
         for s in loop.body:
-            names = {x for x in bound.get(s, ()) if inside.count(x) == 1}  # type: ignore[call-overload]
-            for x in names:
-                once[s].add(x)
-                in_loops[x].update(map(id, ast.walk(loop)))
+            if isinstance(s, ast.Assign):
+                names = {x for x in bound[s] if counts[x] == 1}
+                once[s] |= names
+                for x in names:
+                    in_loops[x] |= places
     often = set[str]().union(*[bound[s] - once[s] for s in bound])
     kept = set()
     for x in arrays & set[str]().union(*once.values()) - often:

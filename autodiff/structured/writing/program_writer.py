@@ -44,6 +44,7 @@ from autodiff.structured.writing.source_writer import CodeLines, TapeEntry
 from autodiff.structured.writing.sweep.block_sweep import BlockSweep
 
 _SUMS_AND_PRODUCTS = frozenset({operator.add, operator.sub, operator.mul, operator.neg})
+_NO_SWEEP = ["def backward(frame, tape, outs, seeds):", "    raise Changed"]
 _MOST_RECOMPUTED = 4  # operations that an operand may be deep in an expression
 
 
@@ -54,16 +55,17 @@ class ProgramWriter(ForwardWriter):
         """Return the source of both functions, and the constants that it reads by name.
 
         Which writes are undone depends on what the sweep reads, and the other way round: so the
-        sweep is rewritten until its reads no longer change.
+        sweep is rewritten until its reads no longer change. Code that compares all shapes never
+        runs backwards, so it has no sweep.
         """
-        while True:
+        while not self.compares_all:
             readers = self._reader_count()
             self.pushes = {}
             self.backward_lines = self._backward()
             if readers == self._reader_count():
                 break
         self._forward()
-        self.backward_head = self._backward_head()
+        self.backward_head = _NO_SWEEP if self.compares_all else self._backward_head()
         lines = [*self.forward_head, *self.forward_lines, "", *self.backward_head]
         return "\n".join([*lines, *self.backward_lines]), self.constants.scope
 

@@ -136,7 +136,10 @@ class ShapeGuards:
         return f"{self.e.text(v)}.shape"
 
     def _alike(self, v: Value) -> Value:
-        """Return the earliest value that is known to have the shape of `v`."""
-        while v in self.found:
+        """Return the earliest value that is known to have the shape of `v`.
+
+        If all shapes are compared, nothing is known: one run finds all operations that broadcast.
+        """
+        while v in self.found and not self.e.compares_all:
             v = self.found[v]
         return v

@@ -8,7 +8,7 @@ import pytest
 from autodiff import gradient
 from autodiff.autocompile import call_records, derivative_dispatch
 from autodiff.compiler.recording import recorder
-from autodiff.structured import runtime
+from autodiff.structured import recorded_calls, runtime
 
 pytestmark = pytest.mark.usefixtures("soon")
 
@@ -57,7 +57,7 @@ def test_a_long_function_waits(monkeypatch):
 def test_loops_that_could_run_from_their_source_are_recorded_turn_by_turn(monkeypatch):
     """The program takes turns with the function as it is written, and the faster one stays."""
     monkeypatch.setattr(recorder, "_FIRST_LOOK", 40)
-    monkeypatch.setattr(recorder, "_LONG", 40)
+    monkeypatch.setattr(recorded_calls, "LONG", 40)
     monkeypatch.setattr(runtime, "has_llvm", bool)
 
     def f(x):

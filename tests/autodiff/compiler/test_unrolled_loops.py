@@ -14,7 +14,7 @@ import pytest
 from autodiff import compile, gradient, hvp, jvp
 from autodiff.compiler.compiled_function import Compiled
 from autodiff.compiler.recording.recorder import Recording
-from autodiff.structured import runtime
+from autodiff.structured import recorded_calls, runtime
 from autodiff.structured.settings import Settings
 
 X = np.linspace(0.2, 1.4, 40)
@@ -101,6 +101,30 @@ def test_what_is_long_runs_as_it_is_written(
     assert (compiled.eager_because is not None) == is_long
     if is_long:
         assert "LoopsUnrolledError: its loops run from their source" in compiled.eager_because
+
+
+def smoothed(x: Any, turns: int) -> Any:
+    for _ in range(turns):
+        for k in range(1, 4):
+            x = x + 0.01 * k * np.sin(x[::-1])
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("size, seconds", [(40, -1.0), (60, 1e9)])
+def test_recordings_over_arrays_end_early_where_a_program_is_as_fast(
+    size: int, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They do after a while, and if the arguments are large."""
+    monkeypatch.setattr(runtime.Structured, "is_machine_code", staticmethod(callable))
+    monkeypatch.setattr(runtime, "has_llvm", dict)
+    x, direction = np.cos(np.arange(float(size))), np.ones(size)
+    for is_early in (False, True):
+        monkeypatch.setattr(recorded_calls, "_SECONDS_AS_SOURCE", seconds if is_early else 1e9)
+        own = types.FunctionType(smoothed.__code__.replace(), globals(), "smoothed")
+        compiled = compile(lambda x: gradient(own, x, 50, argnums=0))  # noqa: B023 - called here
+        slope = smoothed(x + 1e-6 * direction, 50) - smoothed(x - 1e-6 * direction, 50)
+        assert compiled(x) @ direction == pytest.approx(slope / 2e-6, rel=1e-6)
+        assert (compiled.variants == 0) == (is_early or size > 40)
 
 
 @pytest.mark.skipif(not runtime.has_llvm(), reason="loops are no machine code without llvmlite")
