@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator
 
 
@@ -272,12 +272,14 @@ def double_buffered(
     once: dict[ast.stmt, set[str]] = {s: set() for s in bound}
     in_loops: dict[str, set[int]] = defaultdict(set)  # variable → ids of the nodes in such loops
     for loop in [node for node in nodes if isinstance(node, (ast.For, ast.While))]:
-        inside = [name for s in ast.walk(loop) for name in bound.get(s, ())]  # type: ignore[call-overload]
+        inside = list(ast.walk(loop))
+        counts = Counter(name for s in inside for name in bound.get(s, ()))  # type: ignore[call-overload]
+        ids = set(map(id, inside))
         for s in loop.body:
-            names = {x for x in bound.get(s, ()) if inside.count(x) == 1}  # type: ignore[call-overload]
-            for x in names:
-                once[s].add(x)
-                in_loops[x].update(map(id, ast.walk(loop)))
+            for x in bound.get(s, ()):  # type: ignore[call-overload]
+                if counts[x] == 1:
+                    once[s].add(x)
+                    in_loops[x] |= ids
     often = set[str]().union(*[bound[s] - once[s] for s in bound])
     kept = set()
     for x in arrays & set[str]().union(*once.values()) - often:
