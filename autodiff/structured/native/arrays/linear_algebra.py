@@ -74,13 +74,14 @@ class LinearAlgebra(ArrayCreation):
             return x.view(x.address, [n, n], x.strides)
 
         def allocate(k: int) -> None:
-            place = memory.allocated(code, self.state, memory.KEPT, size)
+            place = memory.allocated(code, e.state, memory.KEPT, size)
             code.set_word(words, k, b.ptrtoint(place, I64))
 
         is_new = code.stored(ir.Constant(TYPES["b"], 1))
         with code.branches(code.equal(code.word(words, 2), n)) as (then, otherwise):
             with then:
-                differ = e.sum_integers(self.call(operator.ne, [a, matrix(found(1))]))
+                truths = Kind(frozenset([np.ndarray]), np.dtype(bool), 2)
+                differ = e.sum_integers(e.tree(operator.ne, truths, [a, matrix(found(1))]))
                 b.store(b.not_(code.equal(differ, code.whole(0))), is_new)
             with otherwise:
                 allocate(1)

@@ -61,7 +61,8 @@ class ReductionCalls(ListOperations):
         kind = Kind(frozenset([np.ndarray]), np.dtype(float), 1)
 
         def product() -> Array:
-            return e.product(*([y, x] if c else [x, y]), kind, self.store)
+            left, right = (y, x) if c else (x, y)
+            return e.product(left, right, kind, self.store)
 
         if not all(isinstance(a, Array) for a in (x, y, base)):
             return product()
