@@ -1,4 +1,4 @@
-"""In-place sums computed by BLAS in one pass over memory, and triangular solves."""
+"""In-place sums computed by BLAS in one pass over memory; triangular and factored systems."""
 
 from __future__ import annotations
 
@@ -138,6 +138,27 @@ def divided_twice(x: np.ndarray, lower: np.ndarray) -> np.ndarray:
     if dtrsm is None:
         _load()
     return dtrsm(1.0, lower, dtrsm(1.0, lower, x, lower=1, trans_a=1), side=1, lower=1)
+
+
+def factored(a: np.ndarray) -> np.ndarray:
+    """Return what `solve_factored` needs of a matrix: a copy, or in machine code its LU factors."""
+    return a.copy()
+
+
+def solve_factored(a: np.ndarray, b: np.ndarray, is_adjoint: bool = False) -> np.ndarray:
+    """Solve a system whose matrix, or its conjugate transpose, was `factored`."""
+    return np.linalg.solve(a.conj().T if is_adjoint else a, b)
+
+
+def product_ahead(
+    x: np.ndarray, y: np.ndarray, axis: int, base: np.ndarray, of: int, i: int
+) -> np.ndarray:  # fmt: skip
+    """Return the product of a vector with a matrix, contracted along an axis of this.
+
+    The vector is a part of row (`of` is 0) or column (1) `i` of another matrix. Machine code also
+    computes the products of the rows that follow: see `products_ahead`.
+    """
+    return y @ x if axis else x @ y
 
 
 class _BatchedSum:

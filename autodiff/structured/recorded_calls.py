@@ -26,6 +26,7 @@ from autodiff.structured.list_arguments import ListArgument
 from autodiff.structured.program_runs import ProgramRun
 from autodiff.structured.runtime import Structured
 from autodiff.structured.runtime_library import ChangedError
+from autodiff.trace.checks.decisions import UnnotedCall
 from autodiff.trace.tape import CONSTANT, InsideProgram
 from autodiff.trace.tracer import TRACERS, bare
 from chainrules_core.interpreter.quiet import quiet
@@ -112,13 +113,16 @@ class Unrolled:
         if _level_of(recording, leaves) is None:
             return n >= TOO_LONG
         is_fast = runtime.has_llvm() or recording.holds_mostly_numbers()
-        most = LONG_AS_SOURCE if is_fast and not program.hides_decisions else LONG
+        most = LONG_AS_SOURCE if is_fast else LONG
         is_slow = not is_fast and seconds > _SECONDS_AS_SOURCE
         return is_slow or n >= most or programs.turns(leaves) >= most
 
 
 class ProgramStep:
-    """The step that runs a program: it returns the program's outputs, and the run."""
+    """The step that runs a program: it returns the program's outputs, and the run.
+
+    Integers are left out: a recording would compare them in each call.
+    """
 
     def __init__(
         self, program: Structured, g: types.FunctionType, body: Callable, form: tuple,
@@ -149,7 +153,12 @@ class ProgramStep:
             self.returned = form
         if form != self.returned:
             raise ChangedError("the lists that are returned have another form")
-        return (*run.outs, run)
+        return (*[None if type(x) is int else x for x in run.outs], run)
+
+
+def integer_of(run: ProgramRun, k: int) -> int:
+    """Return an output of a run that is an integer: a number of iterations, say."""
+    return run.outs[k]
 
 
 class Sweep:
@@ -257,12 +266,20 @@ def as_one_step(
 
     given = tuple(map(without_level, leaves))
     run = _as_step(recording, callee, given, leaves)
-    return NotImplemented if run is None else recorded(run, leaves, tape)
+    if run is None:
+        return NotImplemented
+    if program.hides_decisions:
+        places = [a._index for a, _ in variables_of(program, leaves)]
+        tape.decisions[run] = UnnotedCall(places, recording.leave_loops)
+    return recorded(run, leaves, tape)
 
 
 def run_as_step(recording: Any, callee: Callee, values: list) -> RecordedRun | None:
     """Record a call as one step whose sweep can be a step, too; None if no step can run it."""
-    if not (recording.keep_loops and _can_be_step(callee.program, callee.g, tuple(values))):
+    program = callee.program
+    if program.hides_decisions or not recording.keep_loops:
+        return None
+    if not _can_be_step(program, callee.g, tuple(values)):
         return None
     return _as_step(recording, callee, tuple(values), tuple(values))
 
@@ -276,22 +293,27 @@ def _as_step(recording: Any, callee: Callee, given: tuple, leaves: tuple) -> Rec
     recording.late.append(program.use_machine_code)
     step = ProgramStep(program, callee.g, callee.body, callee.form, leaves)
     *outs, run = recording.call(step, given, {})
+    for k, x in enumerate(run._value.outs):
+        if type(x) is int:
+            outs[k] = recording.value_of(integer_of, run, k, x)
     return RecordedRun(recording, program, outs, run, given, leaves)
 
 
 def _has_tangent(callee: Callee, leaves: tuple) -> bool:
     """Whether steps can run the tangent function of a program and its sweep."""
-    if any(type(a) is ListArgument for a in leaves):
+    if callee.program.hides_decisions or any(type(a) is ListArgument for a in leaves):
         return False
     given = callee.given_to_tangent(list(map(bare, leaves)), {})
     tangent = callee.of_tangent(given)
-    return tangent is not None and _can_be_step(tangent.program, tangent.g, tuple(given))
+    if tangent is None or tangent.program.hides_decisions:
+        return False
+    return _can_be_step(tangent.program, tangent.g, tuple(given))
 
 
 def _can_be_step(program: Structured, g: types.FunctionType, leaves: tuple) -> bool:
-    """Whether a step can run a program: it hides no decision, and is all machine code."""
+    """Whether a step can run a program: it is all machine code."""
     outside = program.outside(g)
-    if program.hides_decisions or program.bound or outside is None:
+    if program.bound or outside is None:
         return False
     if program.changed_lists or not all(x.comes_once for x in leaves if type(x) is ListArgument):
         return False

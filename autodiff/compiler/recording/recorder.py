@@ -178,6 +178,12 @@ class Recording(Tape):
         if as_steps or is_shorter:
             raise LoopsUnrolledError("its loops run from their source, which is shorter", as_steps)
 
+    def leave_loops(self) -> NoReturn:
+        """Raise because somebody asks what a loop compares, which its program does not note."""
+        raise LoopsUnrolledError(
+            "its loops may be searches, so they run as they are written", False
+        )
+
     def close(self) -> list:
         """End the recording."""
         self.next_check = 0
@@ -201,6 +207,10 @@ class Recording(Tape):
             return NotImplemented
         with self.budget.uncounted():
             return as_one_step(self, *call)
+
+    def value_of(self, f: Callable, run: Tracer, k: int, y: Any) -> Tracer:
+        """Record ``f(run, k)``, whose value `y` is compared only where somebody reads it."""
+        return Tracer(y, self, self._append(f, (Ref(run._index), k), None, y))
 
     def run_of(self, callee: Any, values: list) -> Any:
         """Run the program of a call as a step; None if no step can."""

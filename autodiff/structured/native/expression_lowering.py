@@ -15,6 +15,7 @@ import numpy as np
 
 from autodiff.functions import PRODUCT, facts_of
 from autodiff.structured import runtime_library as rt
+from autodiff.structured.blas_sums import factored, product_ahead, solve_factored
 from autodiff.structured.form.kinds import INT, UnsupportedError, kind_of_result
 from autodiff.structured.form.known_functions import (
     DIAGONALS,
@@ -453,6 +454,8 @@ _HANDLERS: dict[Any, Callable] = {
     np.convolve: Expressions.convolve, np.interp: Expressions.interp,
     np.reshape: Expressions.reshaped, np.roll: Expressions.roll, np.arange: Expressions.arange,
     np.linalg.solve: Expressions.solve, np.linalg.inv: Expressions.inverse,
+    product_ahead: Expressions.product_ahead,
+    factored: Expressions.factored, solve_factored: Expressions.solve_factored,
     np.linalg.cholesky: Expressions.cholesky, np.linalg.eigh: Expressions.eigh,
     np.linalg.det: Expressions.determinant, np.linalg.slogdet: Expressions.slogdet,
 }  # fmt: skip

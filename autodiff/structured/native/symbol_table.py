@@ -18,6 +18,7 @@ from autodiff.structured.form.function_ir import (
 from autodiff.structured.form.indices import region_of
 from autodiff.structured.form.kinds import ANYTHING, BOOL, INT, Kind
 from autodiff.structured.native.lowered_values import DictType, ItemType, cotangent_kind
+from autodiff.structured.writing.rules.native_calls import factors_of
 
 
 class SymbolTable:
@@ -64,6 +65,9 @@ class SymbolTable:
             for op in block.ops:
                 if op.out is not None:
                     self._add(op.out.name, op.out.kind.general(), op.out.memory)
+                    factors = factors_of(op)
+                    if factors is not None:
+                        self._add(factors, op.args[0].kind.general(), None)
                 elif op.code in WRITES:
                     self._add(old_name(op), region_of(op), None)
                     self.alias_sets[old_name(op)] = object()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from autodiff.structured.blas_sums import factored, solve_factored
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.arrays.updates import Update
 from autodiff.structured.native.dataflow import (
@@ -51,7 +52,9 @@ from autodiff.structured.native.symbol_table import SymbolTable
 
 def _is_new(f: Any) -> bool:
     """Whether machine code always computes a new array for a call of a function."""
-    return isinstance(f, np.ufunc) and f not in (np.conjugate, np.positive)
+    if isinstance(f, np.ufunc):
+        return f not in (np.conjugate, np.positive)
+    return f is factored or f is solve_factored
 
 
 class StackSlot:

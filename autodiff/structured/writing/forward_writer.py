@@ -33,6 +33,7 @@ from autodiff.structured.writing.activity import (
 from autodiff.structured.writing.carried_arrays import origin_of
 from autodiff.structured.writing.list_mutations import write_mutation
 from autodiff.structured.writing.result_guards import needs_guard
+from autodiff.structured.writing.rules.native_calls import native_call
 from autodiff.structured.writing.shadow_layouts import call_in_layout
 from autodiff.structured.writing.source_writer import (
     CodeLines,
@@ -239,7 +240,6 @@ class ForwardWriter(SourceWriter):
     def _forward_block(self, block: Block) -> None:
         out = self.out
         pushes = self.pushes.get(block, {})
-        pushed = set(pushes)
         used_later = set(block.writes.values())
         for k, op in enumerate(block.ops):
             value = op.out
@@ -256,9 +256,9 @@ class ForwardWriter(SourceWriter):
             if value.name + "_pull" in pushes:
                 out.add(f"{value.name}, {value.name}_pull = {self._recorded(op)}")
             else:
-                text = self.operation(op, self.text_for(op))
+                text = native_call(self, op, pushes) or self.operation(op, self.text_for(op))
                 self.shapes.note(op)
-                if self._can_be_inlined(op, k, block, pushed, used_later):
+                if self._can_be_inlined(op, k, block, pushes, used_later):
                     self.shapes.compare(op)
                     self.inlined[value] = text
                     continue
@@ -363,7 +363,7 @@ class ForwardWriter(SourceWriter):
         return f"{v.name}_b"
 
     def _can_be_inlined(
-        self, op: Op, k: int, block: Block, pushed: set[str], used_later: set[Value]
+        self, op: Op, k: int, block: Block, pushes: dict, used_later: set[Value]
     ) -> bool:
         """Whether to write an operation where its result is read: once, with no write between."""
         value = op.out
@@ -372,7 +372,7 @@ class ForwardWriter(SourceWriter):
             return False
         if op.code == "call" and self.layout_of(value) is not None:
             return False
-        if {value.name, value.name + "_b", value.name + "_shape"} & pushed:
+        if {value.name, value.name + "_b", value.name + "_shape"} & pushes.keys():
             return False
         if self._makes_shadow(op) or needs_guard(op) or is_rounded(op):
             return False

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import compile, gradient, hvp, jvp
+from autodiff import NoPathWarning, compile, gradient, hvp, jvp
 from autodiff.compiler.compiled_function import Compiled
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.structured import recorded_calls, runtime
@@ -215,6 +215,40 @@ def decay(y: Any) -> int:
     return turns
 
 
+@pytest.mark.skipif(not runtime.has_llvm(), reason="loops are no machine code without llvmlite")
+def test_a_long_loop_until_convergence_is_a_step() -> None:
+    compiled = compile(lambda x: gradient(until_small, x))
+    for x in (X, X * 2.0, X * 0.1, X):
+        assert compiled(x.copy()) == pytest.approx(gradient(until_small, x), rel=1e-10)
+    assert compiled.variants == 1
+    assert "decay" in str(compiled.report())
+
+
+def halved(x: Any) -> Any:
+    low, high = 0.0, 4.0
+    for _ in range(900):
+        middle = 0.5 * (low + high)
+        if middle * middle > x:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+@pytest.mark.skipif(not runtime.has_llvm(), reason="loops are no machine code without llvmlite")
+def test_a_long_search_is_no_step_because_its_argument_is_warned_of() -> None:
+    compiled = compile(lambda x, y: gradient(lambda x, y: halved(x) * y, x, y))
+    for x in (2.0, 3.0):
+        with pytest.warns(NoPathWarning, match="argument 0"):
+            assert compiled(x, 3.0) == pytest.approx((0.0, x**0.5))
+    both = compile(lambda x, y: gradient(lambda x, y: halved(x) * y * x, x, y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for x in (2.0, 3.0):
+            assert both(x, 3.0) == pytest.approx((3.0 * x**0.5, x**1.5))
+
+
+@pytest.mark.skipif(runtime.has_llvm(), reason="a step runs it")
 def test_a_long_loop_that_hides_decisions_runs_as_it_is_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

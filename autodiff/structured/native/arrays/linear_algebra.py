@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from llvmlite import ir
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.arrays.array_creation import ArrayCreation
 from autodiff.structured.native.llvm import blas, memory
-from autodiff.structured.native.llvm.function_builder import I32, I64, TYPES, constant
+from autodiff.structured.native.llvm.function_builder import I32, I64, PTR, TYPES, constant
 from autodiff.structured.native.lowered_values import (
     Array,
+    FreshMemory,
     Number,
     StaticValue,
     TupleValue,
@@ -52,6 +54,59 @@ class LinearAlgebra(ArrayCreation):
         columns = e.materialize(e.transposed(y), memory.SCRATCH, dtype)
         blas.solve(self.code, letter, a.address, columns.address, n, y.shape[1], pivots)
         return e.materialize(e.transposed(columns), self.store)
+
+    def factored(self, a: Any) -> Array:
+        """``factored(a)``: the LU factors of a matrix, column-major, and a row with the pivots.
+
+        They are kept for the sweep. While the matrix stays the same, so do they.
+        """
+        code, b, e, dtype = self.code, self.b, self.elementwise, dtype_of(a)
+        letter, n = _LETTERS[dtype], a.shape[0]
+        e.check_shape(a.shape[:1], a.shape[1:])
+        a = e.as_array(a)
+        shape, words = [b.add(n, code.whole(1)), n], code.words(3)  # factors, matrix, size
+        strides, size = e.strides_of(dtype, shape)
+
+        def found(k: int) -> Array:
+            return Array(dtype, code.word(words, k, PTR), shape, strides, FreshMemory())
+
+        def matrix(x: Array) -> Array:
+            return x.view(x.address, [n, n], x.strides)
+
+        def allocate(k: int) -> None:
+            place = memory.allocated(code, e.state, memory.KEPT, size)
+            code.set_word(words, k, b.ptrtoint(place, I64))
+
+        is_new = code.stored(ir.Constant(TYPES["b"], 1))
+        with code.branches(code.equal(code.word(words, 2), n)) as (then, otherwise):
+            with then:
+                truths = Kind(frozenset([np.ndarray]), np.dtype(bool), 2)
+                differ = e.sum_integers(e.tree(operator.ne, truths, [a, matrix(found(1))]))
+                b.store(b.not_(code.equal(differ, code.whole(0))), is_new)
+            with otherwise:
+                allocate(1)
+                code.set_word(words, 2, n)
+        with code.branch(b.load(is_new, typ=TYPES["b"])):
+            e.write(matrix(found(1)), a)
+            allocate(0)
+            factors = found(0)
+            e.write(e.transposed(matrix(factors)), a)
+            blas.factor(code, letter, factors.address, n, e.row(factors, n).address)
+        return found(0)
+
+    def solve_factored(self, factors: Array, y: Any, adjoint: Any = None) -> Array:
+        """``solve_factored(factors, y, is_adjoint)``."""
+        code, e = self.code, self.elementwise
+        n, is_matrix = factors.shape[1], len(y.shape) == 2
+        e.check_shape([n], y.shape[:1])
+        store = memory.SCRATCH if is_matrix else self.store
+        x = e.materialize(e.transposed(y) if is_matrix else y, store, factors.dtype)
+        blas.solve_factored(
+            code, _LETTERS[factors.dtype], factors.address, x.address, n,
+            y.shape[1] if is_matrix else code.whole(1), e.row(factors, n).address,
+            adjoint is not None and adjoint.x,
+        )  # fmt: skip
+        return e.materialize(e.transposed(x), self.store) if is_matrix else x
 
     def cholesky(self, a: Any) -> Array:
         """``np.linalg.cholesky(a)``, which reads the lower triangle."""
@@ -122,7 +177,7 @@ class LinearAlgebra(ArrayCreation):
         if dtype_of(a) != np.float64:
             raise UnsupportedError("a determinant of another kind")
         a, n, pivots = self._of_matrix(a, dtype_of(a))
-        blas.factor(code, a.address, n, pivots)
+        blas.factor(code, "d", a.address, n, pivots)
         kind = TYPES["d"]
         sign, total = (code.stored(ir.Constant(kind, x)) for x in (1.0, 0.0))
         with code.counted(n) as i:

@@ -10,8 +10,11 @@ import numpy as np
 
 from autodiff.structured.form.kinds import INT, Kind, UnsupportedError, kind_of_result
 from autodiff.structured.native.containers.growable_lists import ListOperations
+from autodiff.structured.native.llvm.function_builder import I64
+from autodiff.structured.native.llvm.products_ahead import ProductsAhead
 from autodiff.structured.native.lowered_values import (
     Array,
+    FreshMemory,
     LazyArray,
     Number,
     StaticValue,
@@ -50,6 +53,33 @@ class ReductionCalls(ListOperations):
         if f is np.inner and y.kind.ndim == 2:
             y = self.elementwise.transposed(y)
         return self.elementwise.product(x, y, kind, self.store)
+
+    def product_ahead(self, x: Any, y: Any, axis: Any, base: Any, of: Any, i: Any) -> Any:
+        """``product_ahead(x, y, axis, base, of, i)``: computed now, or found if it has been."""
+        e, b, code, c = self.elementwise, self.b, self.code, axis.x
+        kind = Kind(frozenset([np.ndarray]), np.dtype(float), 1)
+
+        def product() -> Array:
+            left, right = (y, x) if c else (x, y)
+            return e.product(left, right, kind, self.store)
+
+        if not all(isinstance(a, Array) for a in (x, y, base)):
+            return product()
+        e.check_shape(x.shape, [y.shape[c]])
+        free, n, before, after = 1 - c, base.shape[of.x], code.whole(0), code.whole(0)
+        if y.window is not None:
+            whole, starts = y.window
+            before = starts[free]
+            after = b.sub(whole.shape[free], b.add(before, y.shape[free]))
+        k = self.scalars.number(i).value
+        count = b.sub(n, b.select(code.less(k, code.whole(0)), b.add(k, n), k))
+        found = ProductsAhead(code, self.state).find([
+            x.address, x.shape[0], x.strides[0], base.strides[of.x], count, y.address,
+            y.shape[free], y.strides[free], y.strides[c], before, after])  # fmt: skip
+        shape, strides = [y.shape[free]], [code.whole(8)]
+        made = Array(np.dtype(float), found, shape, strides, FreshMemory())
+        is_there = b.icmp_unsigned("!=", b.ptrtoint(found, I64), code.whole(0))
+        return e.one_of(is_there, lambda: e.materialize(made, self.store), product)
 
     def einsum(self, subscripts: Any, *operands: Any) -> Any:
         """``np.einsum``: a product of two matrices by BLAS, others by loops over all labels."""

@@ -27,8 +27,8 @@ from autodiff.structured.native.llvm.function_builder import (
 FEWEST_ELEMENTS = 1024
 """Matrices with fewer elements are multiplied in loops, which is faster than a call."""
 _FUNCTIONS = {"cython_blas": tuple(f"{x}{f}" for x in "dszc" for f in ("gemv", "gemm")),
-              "cython_lapack": ("dgesv", "zgesv", "dgetrf", "dpotrf", "dtrtrs",
-                                "dsyevd")}  # fmt: skip
+              "cython_lapack": ("dgesv", "zgesv", "dgetrf", "zgetrf", "dgetrs", "zgetrs", "dpotrf",
+                                "dtrtrs", "dsyevd")}  # fmt: skip
 name_of, _pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
 name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
 _pointer_of.restype = ctypes.c_void_p
@@ -95,9 +95,22 @@ def solve(code: FunctionBuilder, letter: str, a: Any, x: Any, n: Any, m: Any, pi
         size, c.whole(m), a, size, pivots, x, size], letter)  # fmt: skip
 
 
-def factor(code: FunctionBuilder, a: Any, n: Any, pivots: Any) -> None:
+def factor(code: FunctionBuilder, letter: str, a: Any, n: Any, pivots: Any) -> None:
     """Replace a matrix by its LU factors; exit if it is singular."""
-    _by_lapack(code, "getrf", n, lambda c, size: [size, size, a, size, pivots])
+    _by_lapack(code, "getrf", n, lambda c, size: [size, size, a, size, pivots], letter)
+
+
+def solve_factored(
+    code: FunctionBuilder, letter: str, a: Any, x: Any, n: Any, m: Any, pivots: Any,
+    is_adjoint: bool,
+) -> None:  # fmt: skip
+    """Solve a system with m right-hand sides in place, given the LU factors of its matrix.
+
+    With `is_adjoint`, the matrix of the system is the conjugate transpose.
+    """
+    _by_lapack(code, "getrs", n, lambda c, size: [
+        c.letter(char("C" if is_adjoint else "N")), size, c.whole(m), a, size, pivots, x,
+        size], letter)  # fmt: skip
 
 
 def factor_positive(code: FunctionBuilder, a: Any, n: Any) -> None:

@@ -30,6 +30,7 @@ from autodiff.structured.writing.rules.known_adjoints import (
     summed_axes,
     triangular,
 )
+from autodiff.structured.writing.rules.native_calls import solution_of_adjoint
 from autodiff.structured.writing.sweep.partial_derivatives import (
     cheaper_calls,
     is_quotient,
@@ -236,7 +237,10 @@ def _of_matrices(s: Any, op: Op, g: str) -> None:
         s.add_to(a, f"({g} * {e.need(y)}) * {inverse}.T")
         return
     b = op.args[1]
-    s.out.add(f"p0 = {e.constants.name(np.linalg.solve)}({e.need(a)}{conjugate}.T, {g})")
+    solution = solution_of_adjoint(e, op, g)
+    if solution is None:
+        solution = f"{e.constants.name(np.linalg.solve)}({e.need(a)}{conjugate}.T, {g})"
+    s.out.add(f"p0 = {solution}")
     if is_active(a):
         is_vector = b.kind.ndim == 1
         x = f"{e.need(y)}{conjugate}"

@@ -31,6 +31,25 @@ def of_constants(a, b):
     return total
 
 
+def of_matrices_that_stay(a, b):
+    m = a + 2.0 * np.eye(3)
+    for k in range(6):
+        if k % 3 == 2:
+            a = a + 0.1 * b
+        b = np.linalg.solve(a, b) + np.linalg.solve(m, b)
+        a[0, 0] = a[0, 0] + np.linalg.solve(a * 2.0, b[k % 3])[1]
+    return np.sum(b * b) + np.sum(a)
+
+
+def of_growing_matrices(a, b):
+    total = 0.0
+    for k in range(7):
+        n = 1 + k // 2 % 3
+        x = np.linalg.solve(a[:n, :n], b[:n, 0])
+        total = total + np.sum(x * x) + np.sum(np.linalg.solve(a[:n, :n].T, b[:n]))
+    return total
+
+
 def filtered(a, b):
     m, p = np.zeros(3), np.eye(3)
     total = 0.0
@@ -98,8 +117,9 @@ def spectra(a, b):
 @pytest.mark.parametrize(
     "f",
     [
-        solutions, of_constants, filtered, determinants, logarithms_of_determinants,
-        triangular_systems, triangular_systems_of_constants, spectra,
+        solutions, of_constants, of_matrices_that_stay, of_growing_matrices, filtered,
+        determinants, logarithms_of_determinants, triangular_systems,
+        triangular_systems_of_constants, spectra,
     ],
 )  # fmt: skip
 def test_machine_code(f: Callable, runs: list[str], check_machine_code: Callable) -> None:
