@@ -57,7 +57,10 @@ class Store(NamedTuple):
     @property
     def is_range(self) -> bool:
         """Whether it is a sum into a part of its base."""
-        return self.base is not None and self.target.window is not None
+        if self.base is None:
+            return False
+        pairs = zip(self.target.shape, self.base.shape, strict=True)
+        return any(m is not n for m, n in pairs)
 
 
 class FusedLoops(ElementLoops):
