@@ -372,6 +372,45 @@ def compared(test: ast.expr) -> tuple[str, list[ast.expr]]:
     return "", []
 
 
+def elementwise_reads(body: list[ast.stmt], elementwise: Container[str]) -> dict[str, list[int]]:
+    """Return the positions of the statements that read each name element by element, or its shape.
+
+    Parameters
+    ----------
+    body : list of ast.stmt
+        The statements.
+    elementwise : container of str
+        The names of elementwise functions, and of those that pass a cotangent on.
+    """
+    found: dict[str, list[int]] = defaultdict(list)
+
+    def visit(node: ast.expr, k: int) -> None:
+        if isinstance(node, ast.Name):
+            found[node.id].append(k)
+        elif isinstance(node, ast.UnaryOp):
+            visit(node.operand, k)
+        elif isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
+            visit(node.left, k)
+            visit(node.right, k)
+        elif isinstance(node, ast.Tuple):
+            for part in node.elts:
+                visit(part, k)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", None) in elementwise:
+            for a in node.args:
+                visit(a, k)
+
+    for k, node in enumerate(body):
+        read = getattr(node, "test", None) or getattr(node, "value", None)
+        if read is None:
+            continue
+        if not isinstance(node, (ast.If, ast.While)):
+            visit(read, k)
+        for part in ast.walk(read):
+            if isinstance(part, ast.Attribute) and part.attr == "shape":
+                found[getattr(part.value, "id", "")].append(k)
+    return found
+
+
 def uses_of_names(body: list[ast.stmt]) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
     """Return the positions of the statements that read and that bind each name.
 

@@ -52,6 +52,8 @@ from autodiff.structured.writing.rules.known_adjoints import JOINS, solves_trian
 from chainrules_core.operations.contraction import contraction
 from chainrules_core.rules import name_of
 
+PASS_ON = (rt.fitted, rt.settled, rt.gather, rt.real_part, rt.own)
+"""Functions that pass a cotangent on, element by element unless it was broadcast."""
 _FLIPS: dict[Any, Callable[[int], range]] = {
     np.flip: lambda n: range(n),
     np.flipud: lambda n: range(1),
@@ -170,11 +172,11 @@ class Expressions(AdjointCalls):
         owner = self.expression(node.value)
         if node.attr in ("real", "imag"):
             return self._part_of_complex(owner, node)
+        if node.attr == "shape" and isinstance(owner, (Array, LazyArray)):
+            return TupleValue([self.python_int(n) for n in owner.shape])
         owner = self.base_of_view(owner)
         if not isinstance(owner, Array):
             raise UnsupportedError(f"attribute {node.attr}")
-        if node.attr == "shape":
-            return TupleValue([self.python_int(n) for n in owner.shape])
         if node.attr == "T":
             return replace(self.elementwise.transposed(owner), text=ast.unparse(node))
         if node.attr == "size":
@@ -373,8 +375,7 @@ class Expressions(AdjointCalls):
             return self.elementwise.outer(args[0], args[1], kind)
         if not kind.is_array:
             raise UnsupportedError(name_of(f))
-        is_written = isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f)
-        if not (is_written or f in STRONG | OF_ARRAYS or f in DIVISIONS or facts_of(f).ufunc):
+        if not is_elementwise(f):
             raise UnsupportedError(f"{name_of(f)} of arrays")
         return self.elementwise.tree(f, kind, args)
 
@@ -421,8 +422,16 @@ def _handle(handler: Callable, f: Any, /, *args: Any, **options: Any) -> Any:
     return handler(*args, **options)
 
 
+def is_elementwise(f: Any) -> bool:
+    """Whether a function of arrays is elementwise, so that its result is lazy."""
+    if not callable(f) or facts_of(function_of(f)).kind == PRODUCT:
+        return False
+    is_written = isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f)
+    return bool(is_written or f in STRONG | OF_ARRAYS or f in DIVISIONS or facts_of(f).ufunc)
+
+
 def _is_partial(f: Any) -> bool:
-    return getattr(f, "__module__", "").partition(".")[0] == "chainrules"
+    return (getattr(f, "__module__", None) or "").partition(".")[0] == "chainrules"
 
 
 _HANDLERS: dict[Any, Callable] = {

@@ -175,12 +175,18 @@ class LazyArray:
         The operands: numbers, arrays and lazy arrays.
     shape : list
         Integers.
+    size : int
+        The number of operations, of which those of a part that occurs twice count twice.
     """
 
     kind: Kind
     f: Any
     parts: list = field(default_factory=list)
     shape: list = field(default_factory=list)
+    size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.size = 1 + sum(p.size for p in self.parts if isinstance(p, LazyArray))
 
 
 @dataclass
@@ -277,11 +283,23 @@ class RangeValue:
     step: Any
 
 
+def nodes_of(x: Any) -> list[LazyArray | Array]:
+    """Return the arrays and expressions that an expression consists of, each once."""
+    found: dict[int, Any] = {}
+
+    def visit(part: Any) -> None:
+        if isinstance(part, (Array, LazyArray)) and id(part) not in found:
+            found[id(part)] = part
+            for p in part.parts if isinstance(part, LazyArray) else ():
+                visit(p)
+
+    visit(x)
+    return list(found.values())
+
+
 def leaves(x: Any) -> list[Array]:
-    """Return the arrays that an array or lazy expression reads."""
-    if isinstance(x, Array):
-        return [x]
-    return [leaf for p in x.parts for leaf in leaves(p)] if isinstance(x, LazyArray) else []
+    """Return the arrays that an array or lazy expression reads, each once."""
+    return [n for n in nodes_of(x) if isinstance(n, Array)]
 
 
 def as_float(kind: Kind, given: list[Kind]) -> Kind:

@@ -26,13 +26,13 @@ class OutlinedLoop(NamedTuple):
         The function.
     may_fail : bool
         Whether it may bail out: return a nonzero status.
-    kept_alive : tuple
-        The objects whose ids are in the key of the loop.
+    kept_alive : list
+        The operands, which have the functions whose ids are in the key of the loop.
     """
 
     function: Any
     may_fail: bool
-    kept_alive: tuple
+    kept_alive: list
 
 
 class OutlinedOperands:
@@ -47,70 +47,85 @@ class OutlinedOperands:
     def __init__(self) -> None:
         self.values: list[Any] = []
         self._positions: dict[int, int] = {}
+        self._arrays: dict[int, int] = {}  # id → number: an array may occur several times
+        self._inside: dict[int, Any] = {}
 
     def key(self, x: Any) -> Hashable:
         """Return a key of an operand. Operands with equal keys give the same loop."""
-        if isinstance(x, Array):
-            ones = tuple(self.key(n) if isinstance(n, ir.Constant) else None for n in x.shape)
-            return x.dtype, ones, self.key(x.address), tuple(map(self.key, x.strides))
-        if isinstance(x, LazyArray):
-            return id(x.f), x.kind, tuple(map(self.key, x.parts))
+        if isinstance(x, (tuple, list)):
+            return tuple(map(self.key, x))
+        if isinstance(x, (Array, LazyArray)):
+            if id(x) in self._arrays:
+                return self._arrays[id(x)]
+            self._arrays[id(x)] = len(self._arrays)
+            return self._key_of_array(x)
         if isinstance(x, Number):
             return x.kind, x.letter, self.key(x.value), self.key(x.tag)
         if x is None or isinstance(x, ir.Constant):
             return str(x)
+        if not isinstance(x, ir.NamedValue):
+            return id(x)  # a function
         position = self._positions.setdefault(id(x), len(self.values))
         if position == len(self.values):
             self.values.append(x)
         return position
 
-    def inside(self, x: Any, parameters: Any) -> Any:
-        """Return an operand in terms of the parameters of the outlined function."""
-        if isinstance(x, Array):
-            address, *strides = [self.inside(v, parameters) for v in (x.address, *x.strides)]
-            return replace(x, address=address, strides=strides)
+    def _key_of_array(self, x: Array | LazyArray) -> Hashable:
         if isinstance(x, LazyArray):
-            return replace(x, parts=[self.inside(p, parameters) for p in x.parts])
+            return id(x.f), x.kind, tuple(map(self.key, x.parts))
+        ones = tuple(self.key(n) if isinstance(n, ir.Constant) else None for n in x.shape)
+        return x.dtype, ones, self.key(x.address), tuple(map(self.key, x.strides))
+
+    def inside(self, x: Any, parameters: Any) -> Any:
+        """Return an operand in terms of the parameters of the outlined function.
+
+        Of the shape of an array only constants are known there; others are operands of their own.
+        """
+        if isinstance(x, (tuple, list)):
+            return [self.inside(part, parameters) for part in x]
+        if isinstance(x, (Array, LazyArray)):
+            if id(x) not in self._inside:
+                self._inside[id(x)] = self._array_inside(x, parameters)
+            return self._inside[id(x)]
         if isinstance(x, Number):
             value, tag = (self.inside(v, parameters) for v in (x.value, x.tag))
             return replace(x, value=value, tag=tag)
         position = self._positions.get(id(x))
         return x if position is None else parameters[position]
 
+    def _array_inside(self, x: Array | LazyArray, parameters: Any) -> Array | LazyArray:
+        if isinstance(x, LazyArray):
+            return replace(x, parts=self.inside(x.parts, parameters), shape=[])
+        address, *strides = self.inside([x.address, *x.strides], parameters)
+        known = [n if isinstance(n, ir.Constant) else None for n in x.shape]
+        return replace(x, address=address, strides=strides, shape=known, window=None)
+
 
 def call_outlined(
-    code: FunctionBuilder, write: Callable[..., None], raises: bool, target: Array, x: Any, f: Any
+    code: FunctionBuilder, write: Callable[..., None], raises: bool, operands: list
 ) -> None:
-    """Outline a loop that writes into an array, and call it. An equal loop is reused.
+    """Outline a loop that writes into arrays, and call it. An equal loop is reused.
 
     Parameters
     ----------
     code : FunctionBuilder
         The calling function.
     write : callable
-        Emits the loop, given `target`, `x` and `f`. It reads no other values.
+        A method that emits the loop, given the operands. It reads no other values.
     raises : bool
         Whether the loop bails out where Python would raise: see `Scalars`.
-    target : Array
-        The array to write into.
-    x : Array, LazyArray or Number
-        What to write.
-    f : callable or None
-        Combines the old elements with `x`.
+    operands : list
+        Arrays, lazy arrays, numbers, LLVM values, functions, and lists of these.
     """
     loops, arguments = code.module.loops, OutlinedOperands()
-    shape = tuple(map(arguments.key, target.shape))
-    key = (shape, arguments.key(target), arguments.key(x), id(f), raises)
+    key = (write.__qualname__, arguments.key(operands), raises)
     if key not in loops:
         types = [PTR if isinstance(v.type, ir.PointerType) else v.type for v in arguments.values]
         with code.another(f"elements{len(loops)}", types) as function:
-            params = function.args
-            own_shape = [arguments.inside(n, params) for n in target.shape]
-            own_target = replace(arguments.inside(target, params), shape=own_shape)
-            write(own_target, arguments.inside(x, params), f)
+            write(*arguments.inside(operands, function.args))
             may_fail = bool(code.exits)
         function.linkage = "internal"
-        loops[key] = OutlinedLoop(function, may_fail, (x, f))
+        loops[key] = OutlinedLoop(function, may_fail, operands)
     loop = loops[key]
     status = code.b.call(loop.function, arguments.values)
     if loop.may_fail:

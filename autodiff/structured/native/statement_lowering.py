@@ -9,12 +9,11 @@ from typing import Any
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.arrays.updates import Update, is_range, write_updates
 from autodiff.structured.native.dataflow import (
     compared,
+    elementwise_reads,
     is_check,
     is_pop,
-    loaded,
     makes_shadow,
     owners,
     puts_into_list,
@@ -31,15 +30,16 @@ from autodiff.structured.native.lowered_values import (
     ListRef,
     Number,
     RangeValue,
-    StaticValue,
     TupleValue,
     is_one,
-    leaves,
     letter_of,
     width_of,
 )
 from autodiff.structured.native.numbers.scalars import BINARY
 from autodiff.structured.native.variables import Variables
+
+_MOST_REPEATED = 16
+"""Operations of an expression that may be a part of several others."""
 
 
 class Statements(Variables):
@@ -48,10 +48,10 @@ class Statements(Variables):
     def statements(self, body: list[ast.stmt]) -> None:
         """Lower statements."""
         reads, binds = uses_of_names(body)
-        self.loaded = {}
+        lazily = elementwise_reads(body, self.elementwise_names)
+        self.loaded, before = {}, self.depth
+        self.depth = self.code.depth
         for k, node in enumerate(body):
-            if self.updates and not self._may_run_first(node):
-                self._write_updates()
             method = getattr(self, f"on_{type(node).__name__.lower()}_statement", None)
             if method is None:
                 raise UnsupportedError(type(node).__name__)
@@ -61,19 +61,25 @@ class Statements(Variables):
                     for name in stored(target):
                         later = [j for j in binds[name] if j > k]
                         last = later[0] if later else len(body)
-                        self._note_reads(name, sum(k < j <= last for j in reads[name]))
-        self._write_updates()
+                        here = [j for j in reads[name] if k < j <= last]
+                        is_lazy = here == [j for j in lazily[name] if k < j <= last]
+                        self._note_reads(name, len(here), is_lazy)
+        self.depth = before
         self.loaded = {}  # the block may have bound them anew, and may not have run
 
-    def _note_reads(self, name: str, count: int) -> None:
-        """Drop a lazy array that is never read, and materialize one that is read repeatedly."""
-        if not isinstance(self.bound.get(name), LazyArray):
+    def _note_reads(self, name: str, count: int, is_lazy: bool) -> None:
+        """Drop a lazy array that is never read, and materialize one that is read repeatedly.
+
+        It may stay lazy if elementwise operations read it (`is_lazy`).
+        """
+        found = self.bound.get(name)
+        if not isinstance(found, LazyArray):
             return
         if not count:
             del self.bound[name]
             return
         self.pending_reads[name] = count
-        if count > 1:
+        if count > 1 and not (is_lazy and found.size <= _MOST_REPEATED):
             self._materialize(name)
 
     def on_assign_statement(self, node: ast.Assign) -> None:
@@ -147,56 +153,9 @@ class Statements(Variables):
         if isinstance(old, LazyArray):
             raise UnsupportedError("a write into a lazy array")
         if isinstance(old, Array):
-            self._update(old, self.scalars.number(value), f)
+            self.write(old, value, f)
             return
         self.bind(name, self.call(f, [old, value]))
-
-    # -- updates of several ranges of one array ----------------------------------------------------
-
-    def _update(self, part: Array, x: Any, f: Any) -> None:
-        """Lower ``part = f(part, x)``; in a sweep a sum waits for others into the same array."""
-        base = part.window[0] if part.window else part
-        is_sum = f in (operator.add, operator.sub) and isinstance(x, (Array, LazyArray))
-        waits = is_sum and not self.forward
-        if self.updates and not (waits and base is self.updates[0].base):
-            self._write_updates()
-        if waits and not any(a.alias_set is base.alias_set for a in leaves(x)):
-            self.updates.append(Update(base, part, x, f))
-        else:
-            self._write_updates()
-            self.write(part, x, f)
-
-    def _write_updates(self) -> None:
-        """Lower the sums that wait."""
-        updates, self.updates = self.updates, []
-        if len(updates) == 1:
-            self.write(*updates[0][1:])
-        elif updates:
-            self.materialize_readers(updates[0].base.alias_set)
-            write_updates(self.elementwise, updates)
-
-    def _may_run_first(self, node: ast.stmt) -> bool:
-        """Whether a statement may run before the sums that wait: it does not read their array."""
-        is_update = isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
-        is_binding = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-        if is_range(node):
-            return True
-        alias_set = self.updates[0].base.alias_set
-        return (is_update or is_binding) and not any(
-            self._may_read(alias_set, name)
-            for name in loaded(node.value)  # type: ignore[attr-defined] # it has one
-        )
-
-    def _may_read(self, alias_set: Any, name: str) -> bool:
-        """Whether a name may stand for something in an alias set."""
-        found = self.bound.get(name)
-        if isinstance(found, (Array, LazyArray)):
-            return any(leaf.alias_set is alias_set for leaf in leaves(found))
-        if found is None and name in self.names.variables:
-            kind = self.names.kinds.get(name)
-            is_apart = self.names.alias_sets.get(name) is not alias_set
-            return kind is None or not (kind.is_scalar or (kind.is_array and is_apart))
-        return not (found is None or isinstance(found, (Number, StaticValue, RangeValue)))
 
     def on_expr_statement(self, node: ast.Expr) -> None:
         """Lower a call whose result is not used."""

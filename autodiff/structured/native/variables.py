@@ -12,14 +12,13 @@ from llvmlite import ir
 
 from autodiff.structured.blas_sums import factored, solve_factored
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.arrays.updates import Update
 from autodiff.structured.native.dataflow import (
     Escapes,
     double_buffered,
     shared_shadows,
     short_lived,
 )
-from autodiff.structured.native.expression_lowering import Expressions
+from autodiff.structured.native.expression_lowering import PASS_ON, Expressions, is_elementwise
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.function_builder import (
     I32,
@@ -122,7 +121,11 @@ class Variables(Expressions):
         self.buffers: dict[str, Any] = {}  # of these: their addresses and sizes
         self.store = memory.SCRATCH
         self.loaded: dict[str, Array] = {}  # variables as this block has loaded them
-        self.updates: list[Update] = []  # sums into ranges of one array that wait for others
+        self.depth = 0  # of the block, in branches and loops
+        self.elementwise_names = {
+            name for name, f in scope.items() if is_elementwise(f) or any(f is g for g in PASS_ON)
+        }
+        self.elementwise.before_settling = self._before_settling
 
     def slot(self, name: str) -> StackSlot:
         """Return the stack slots of a variable."""
@@ -239,6 +242,7 @@ class Variables(Expressions):
         strides, size = self.elementwise.strides_of(kind.dtype, value.shape)
         address = self._room(buffer, size)
         result = Array(kind.dtype, address, list(value.shape), strides, FreshMemory())
+        self.elementwise.note_new(address)
         self.elementwise.write(result, value)
         return result
 
@@ -248,7 +252,7 @@ class Variables(Expressions):
         The place holds its address and size. New memory is set to zero if `is_zero`.
         """
         code, b = self.code, self.b
-        with code.branch(code.less(code.word(place, 1), size)):
+        with code.apart(), code.branch(code.less(code.word(place, 1), size)):
             made = memory.allocated(code, self.state, memory.KEPT, size)
             if is_zero:
                 code.call("memset", PTR, [made, ir.Constant(I32, 0), size])
@@ -301,7 +305,6 @@ class Variables(Expressions):
         """Store a value in the stack slots of a variable."""
         slot, b = self.slot(name), self.b
         kind = slot.kind
-        self.loaded.pop(name, None)
         if kind.has_items:
             is_held = isinstance(value, (ListRef, DictRef))
             if not is_held or value.items != self.names.lists[name]:
@@ -311,11 +314,13 @@ class Variables(Expressions):
         if kind.is_array:
             if not isinstance(value, Array) or len(value.shape) != kind.ndim:
                 raise UnsupportedError(f"{name} of another kind")
-            for k in self.names.unit_axes_of(name):
+            ones, sizes = self.names.unit_axes_of(name), [*value.shape, *value.strides]
+            for k in ones:
                 self.elementwise.check_shape([value.shape[k]], [self.code.whole(1)])
             b.store(value.address, slot.value)
-            for p, n in zip(slot.sizes, [*value.shape, *value.strides], strict=True):
+            for p, n in zip(slot.sizes, sizes, strict=True):
                 b.store(n, p)
+            self.loaded[name] = self._named_array(name, kind, value.address, sizes, ones)
             return
         number = self.scalars.number(value)
         if not isinstance(number, Number):
@@ -336,6 +341,13 @@ class Variables(Expressions):
     def _materialize_pending(self) -> None:
         for name in list(self.pending_reads):
             self._materialize(name)
+
+    def _before_settling(self) -> None:
+        """Compute lazy arrays together with the loops that compute a part of them."""
+        if self.code.depth == self.depth:
+            for name in list(self.pending_reads):
+                if self.elementwise.is_computed_with(self.bound[name]):
+                    self._materialize(name)
 
     def _materialize(self, name: str) -> None:
         result = self.elementwise.materialize(self.bound[name], memory.SCRATCH)

@@ -1,14 +1,9 @@
-"""Loop nests over the elements of arrays, and memory for their results.
-
-An elementwise expression is lazy (`LazyArray`). It is fused into the loop that uses it, or
-materialized before a write changes what it reads.
-"""
+"""Loop nests over the elements of arrays, and memory for their results."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import operator
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -26,17 +21,15 @@ from autodiff.structured.native.llvm.function_builder import (
     FunctionBuilder,
     element_of,
 )
+from autodiff.structured.native.llvm.value_numbers import ValueNumbers
 from autodiff.structured.native.lowered_values import (
     Array,
     FreshMemory,
     LazyArray,
     Number,
-    dtype_of,
     is_one,
-    leaves,
 )
 from autodiff.structured.native.numbers.scalars import Scalars
-from autodiff.structured.native.outlining import call_outlined
 
 
 class ElementLoops:
@@ -46,6 +39,7 @@ class ElementLoops:
         self.code = code
         self.scalars = scalars
         self.state = state
+        self.numbers = ValueNumbers()
         self.scratch_count = 0  # arrays allocated in ``scratch``, which each iteration releases
 
     @property
@@ -75,12 +69,6 @@ class ElementLoops:
     def size_of(self, shape: Iterable) -> Any:
         """Return the product of some lengths."""
         return functools.reduce(self.b.mul, shape, self.code.whole(1))
-
-    def materialize(self, x: Array | LazyArray, store: int, dtype: np.dtype | None = None) -> Array:
-        """Compute or copy an array into a new one, optionally of another dtype."""
-        result = self.allocate(dtype_of(x) if dtype is None else dtype, x.shape, store)
-        self.write(result, x)
-        return result
 
     def one_of(self, test: Any, *makers: Callable[[], Array]) -> Array:
         """Return the first of two arrays of one shape if a test holds, else the second.
@@ -133,9 +121,13 @@ class ElementLoops:
 
     def _check_equal(self, pairs: Iterable[tuple[Any, Any]]) -> None:
         """Bail out unless the lengths of each pair are equal: one branch for all."""
-        differ = [self.b.icmp_signed("!=", m, n) for m, n in pairs if m is not n]
-        if differ:
-            self.code.exit_if(functools.reduce(self.b.or_, differ), SHAPES_DIFFER)
+        unknown = [(m, n) for m, n in pairs if self.numbers.of(m) != self.numbers.of(n)]
+        if not unknown:
+            return
+        differ = [self.b.icmp_signed("!=", m, n) for m, n in unknown]
+        self.code.exit_if(functools.reduce(self.b.or_, differ), SHAPES_DIFFER)
+        for m, n in unknown:
+            self.numbers.equate(m, n)
 
     def check_shape(self, shape: list, expected: list) -> None:
         """Bail out unless two shapes are equal."""
@@ -225,11 +217,21 @@ class ElementLoops:
 
     def element(self, x: Any, addresses: dict[int, Any]) -> Number:
         """Compute one element, given the address of that element of each array by id."""
+        return self.computed(x, {}, addresses)
+
+    def computed(self, x: Any, known: dict[int, Number], addresses: dict[int, Any]) -> Number:
+        """Compute one element; `known` has, by id, what has been loaded and computed of it."""
         if isinstance(x, Number):
             return x
-        if isinstance(x, Array):
-            return self.load_number(x.dtype, addresses[id(x)])
-        return self.scalars.function(x.f, [self.element(p, addresses) for p in x.parts], x.kind)
+        if id(x) not in known:
+            known[id(x)] = (
+                self.load_number(x.dtype, addresses[id(x)])
+                if isinstance(x, Array)
+                else self.scalars.function(
+                    x.f, [self.computed(p, known, addresses) for p in x.parts], x.kind
+                )
+            )
+        return known[id(x)]
 
     def load_number(self, dtype: np.dtype, address: Any) -> Number:
         """Load an element from an address."""
@@ -242,12 +244,18 @@ class ElementLoops:
             value = longer(value, TYPES["i"])
         return Number(Kind(frozenset([dtype.type])), letter, value)
 
-    def store_number(self, dtype: np.dtype, x: Number, address: Any) -> None:
-        """Store an element at an address."""
+    def as_element(self, dtype: np.dtype, x: Number) -> Number:
+        """Return a number as an array of a dtype holds it."""
         kind, letter = element_of(dtype)
         if letter == "i" and (kind is not TYPES["i"] or x.letter not in "ib"):
             raise UnsupportedError("a write into an array of integers")
-        value = self.scalars.converted(x, letter)
+        own = Kind(frozenset([dtype.type]))
+        return Number(own, letter, self.scalars.converted(x, letter))
+
+    def store_number(self, dtype: np.dtype, x: Number, address: Any) -> None:
+        """Store an element at an address."""
+        kind, letter = element_of(dtype)
+        value = self.as_element(dtype, x).value
         if letter == "b":
             value = self.b.zext(value, kind)
         self.code.accessed(self.b.store(value, address))
@@ -271,45 +279,11 @@ class ElementLoops:
         """Store an element of a vector."""
         self.store_number(a.dtype, x, self.address_of(a, i))
 
-    def write(self, target: Array, x: Any, f: Any = None) -> None:
-        """Write ``target[...] = x`` or ``target[...] = f(target, x)``.
-
-        `x` may read `target` only at the element that is being written.
-        """
-        if not isinstance(x, Number):
-            self.check_fits(x.shape, target.shape)
-        call_outlined(self.code, self._write, self.scalars.raises, target, x, f)
-
-    def _write(self, target: Array, x: Any, f: Any) -> None:
-        sources = leaves(x)
-
-        def body(addresses: list) -> None:
-            new = self.element(x, {id(a): p for a, p in zip(sources, addresses[1:], strict=True)})
-            self.update(target, addresses[0], new, f)
-
-        self.for_each(target.shape, [target, *sources], body)
-
     # -- views ------------------------------------------------------------------------------------
 
     def row(self, x: Array, i: Any) -> Array:
         """Return the view ``x[i]``."""
         return x.view(self.address_of(x, i), x.shape[1:], x.strides[1:])
-
-    def transposed(self, x: Any) -> Array:
-        """Return the view ``x.T``."""
-        x = self.as_array(x)
-        return x.with_axes(reversed(range(len(x.shape))))
-
-    def as_array(self, x: Array | LazyArray) -> Array:
-        """Return an array in memory, which is computed if it is lazy."""
-        return x if isinstance(x, Array) else self.materialize(x, memory.SCRATCH)
-
-    def outer(self, x: Any, y: Any, kind: Kind) -> LazyArray:
-        """Return the outer product of two vectors, lazily."""
-        x, y = self.as_array(x), self.as_array(y)
-        one, zero = self.code.whole(1), self.code.whole(0)
-        column = x.view(x.address, [x.shape[0], one], [x.strides[0], zero])
-        return LazyArray(kind, operator.mul, [column, y], [x.shape[0], y.shape[0]])
 
 
 def _is_same(m: Any, n: Any) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.arrays.element_loops import ElementLoops
+from autodiff.structured.native.arrays.fused_loops import FusedLoops
 from autodiff.structured.native.llvm.function_builder import I64, PARTS, TYPES, constant, element_of
 from autodiff.structured.native.lowered_values import (
     Array,
@@ -28,7 +28,7 @@ _IDENTITY = {">": float("-inf"), "<": float("inf")}
 Fold = Callable[[Any, Any], Any]
 
 
-class ReductionLoops(ElementLoops):
+class ReductionLoops(FusedLoops):
     """Loops that reduce the elements of an array."""
 
     def sum_all(self, x: Array | LazyArray) -> Number:

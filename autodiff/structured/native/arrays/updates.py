@@ -7,76 +7,28 @@ one loop, and the others, at the edges, range by range.
 
 from __future__ import annotations
 
-import ast
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from autodiff.structured.form.kinds import Kind
 from autodiff.structured.native.arrays.element_loops import ElementLoops
-from autodiff.structured.native.arrays.indexing import parts_of
 from autodiff.structured.native.llvm.function_builder import TYPES, element_of
-from autodiff.structured.native.lowered_values import Array, LazyArray, Number, leaves
-from autodiff.structured.native.outlining import call_outlined
-
-_INTEGER = Kind(frozenset([int]))
+from autodiff.structured.native.lowered_values import Array, Number, leaves
 
 
-class Update(NamedTuple):
-    """One update, ``part = f(part, x)``, of a part of `base`: one range along each axis.
-
-    `x` does not read `base`.
-    """
-
-    base: Array
-    part: Array
-    x: Any
-    f: Callable
-
-
-def is_range(node: ast.stmt) -> bool:
-    """Whether a statement names one range along each axis of an array."""
-    if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript)):
-        return False
-    is_name = isinstance(node.targets[0], ast.Name) and isinstance(node.value.value, ast.Name)
-    return is_name and all(isinstance(p, ast.Slice) for p in parts_of(node.value.slice))
-
-
-class _Functions(NamedTuple):
-    """The functions of the updates, in order."""
-
-    each: tuple[Callable, ...]
-
-
-_functions = functools.cache(_Functions)  # equal updates have equal keys when they are outlined
-
-
-class _Window(NamedTuple):
+class Window(NamedTuple):
     """The range of the array along each axis, and what is combined with it by `f`."""
 
     starts: list
     shape: list
-    f: Callable
     x: Any
+    f: Callable
 
 
-def write_updates(e: ElementLoops, updates: list[Update]) -> None:
-    """Write updates of one array, in order."""
-    target = updates[0].base
-    parts: list[Any] = []
-    for _, part, x, _ in updates:
-        e.check_fits(x.shape, part.shape)
-        starts = part.window[1] if part.window else [e.code.whole(0)] * len(part.shape)
-        parts += [Number(_INTEGER, "i", n) for n in (*starts, *part.shape)]
-        parts.append(x)
-    functions = _functions(tuple([u.f for u in updates]))
-    whole = LazyArray(target.kind, functions, parts, target.shape)
-    call_outlined(e.code, _Emitter(e).write, e.scalars.raises, target, whole, None)
-
-
-class _Emitter:
+class RangeUpdates:
     """Emitter of the loops of one function."""
 
     def __init__(self, e: ElementLoops) -> None:
@@ -88,18 +40,12 @@ class _Emitter:
         """The instruction builder."""
         return self.code.b
 
-    def write(self, target: Array, whole: LazyArray, _: None) -> None:
-        """Emit the loops."""
-        n = len(target.shape)
-        windows = []
-        for k, f in enumerate(whole.f.each):
-            *bounds, x = whole.parts[k * (2 * n + 1) : (k + 1) * (2 * n + 1)]
-            values = [p.value for p in bounds]
-            windows.append(_Window(values[:n], values[n:], f, x))
-        self.target, self.windows = target, windows
+    def write(self, target: Array, shape: list, windows: list[list]) -> None:
+        """Emit the loops that update ranges of an array of a shape, in order: see `Window`."""
+        self.target, self.windows = replace(target, shape=shape), [Window(*w) for w in windows]
         self._axis(0, [target.address, *self._origins()], [])
 
-    def _arrays(self, windows: list[_Window]) -> list[tuple[Array, list]]:
+    def _arrays(self, windows: list[Window]) -> list[tuple[Array, list]]:
         """Return the array and all that the updates read, with the shapes that these cover."""
         read = [(a, w.shape) for w in windows for a in leaves(w.x)]
         return [(self.target, self.target.shape), *read]
@@ -117,7 +63,7 @@ class _Emitter:
                 found.append(address)
         return found
 
-    def _moved(self, windows: list[_Window], axis: int, at: list, i: Any) -> list:
+    def _moved(self, windows: list[Window], axis: int, at: list, i: Any) -> list:
         """Return addresses moved along an axis to an index."""
         return [
             self.e.moved(p, a, self.e.stride(a, shape, axis), i)
@@ -159,7 +105,7 @@ class _Emitter:
             start = self.code.greater(last, start)
             self._range([w], row, start, b.select(are_all, end, start), False)
 
-    def _range(self, windows: list[_Window], at: list, begin: Any, end: Any, is_long: bool) -> None:
+    def _range(self, windows: list[Window], at: list, begin: Any, end: Any, is_long: bool) -> None:
         """Emit a loop over a range of a row that makes some of the updates."""
         e, target, axis = self.e, self.target, len(self.target.shape) - 1
         steps = [(a.dtype.itemsize, e.stride(a, shape, axis)) for a, shape in self._arrays(windows)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import platform
-import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -75,6 +75,13 @@ def is_complex_type(kind: Any) -> bool:
     return isinstance(kind, ir.LiteralStructType) and kind in (TYPES["z"], TYPES["c"])
 
 
+def root_of(address: Any) -> Any:
+    """Return the address from which another one is computed by adding offsets."""
+    while isinstance(address, ir.GEPInstr):
+        address = address.pointer
+    return address
+
+
 def constant(kind: Any, x: complex) -> Any:
     """Return a float or complex number as an LLVM constant."""
     return ir.Constant(kind, [x.real, x.imag] if is_complex_type(kind) else x)
@@ -85,7 +92,19 @@ class ComplexIRBuilder(ir.IRBuilder):
 
     An emitter that loads, stores, selects or adds numbers need not know whether they are complex,
     and LLVM sees only floats.
+
+    Parameters
+    ----------
+    block : llvmlite block
+        Where the instructions go.
+    settle : callable
+        `FunctionBuilder.settle`, which is called before each instruction that may read or write an
+        array, or that ends a block.
     """
+
+    def __init__(self, block: Any, settle: Callable[..., None]) -> None:
+        super().__init__(block)
+        self._settle = settle
 
     def pair(self, x: Any, y: Any) -> Any:
         """Return a complex number, given its parts."""
@@ -109,17 +128,45 @@ class ComplexIRBuilder(ir.IRBuilder):
     def load(self, ptr: Any, name: str = "", align: Any = None, typ: Any = None) -> Any:
         """Load from memory."""
         if not is_complex_type(typ):
+            self._settle_unless_local(ptr)
             return super().load(ptr, name, align, typ)
         return self.pair(*[self.load(p, typ=typ.elements[0]) for p in self._addresses(ptr, typ)])
 
     def store(self, value: Any, ptr: Any, align: Any = None) -> Any:
         """Store into memory; of a complex number, return the last store, with all as `parts`."""
         if not is_complex_type(value.type):
+            self._settle_unless_local(ptr)
             return super().store(value, ptr, align)
         addresses = self._addresses(ptr, value.type)
         both = tuple(map(self.store, self.parts(value), addresses))
         both[1].parts = both
         return both[1]
+
+    def _settle_unless_local(self, ptr: Any) -> None:
+        """Prepare an access, unless it is to a variable on the stack."""
+        if not isinstance(root_of(ptr), ir.AllocaInstr):
+            self._settle()
+
+    def call(self, fn: Any, args: Any, *rest: Any, **options: Any) -> Any:
+        """Call a function, which reads and writes no arrays unless it is given an address."""
+        if any(isinstance(a.type, ir.PointerType) for a in args):
+            self._settle()
+        return super().call(fn, args, *rest, **options)
+
+    def branch(self, target: Any) -> Any:
+        """End the block with a branch."""
+        self._settle(is_end=True)
+        return super().branch(target)
+
+    def cbranch(self, cond: Any, truebr: Any, falsebr: Any) -> Any:
+        """End the block with one of two branches."""
+        self._settle(is_end=True)
+        return super().cbranch(cond, truebr, falsebr)
+
+    def ret(self, value: Any) -> Any:
+        """Return from the function."""
+        self._settle(is_end=True)
+        return super().ret(value)
 
     def _addresses(self, ptr: Any, kind: Any) -> list[Any]:
         part = kind.elements[0]
@@ -195,10 +242,12 @@ class FunctionBuilder:
         self.function = ir.Function(module, ir.FunctionType(result, types), name)
         entry = self.function.append_basic_block("entry")
         self.head = ir.IRBuilder(entry)  # allocates variables
-        self.b = ComplexIRBuilder(self.function.append_basic_block("body"))
+        self.b = ComplexIRBuilder(self.function.append_basic_block("body"), self.settle)
         self._body = self.b.block
         self.exits: dict[int, Any] = {}  # status → block that returns it
         self.behind: list[Any] = []  # exit blocks of the open loops, for `break`
+        self.depth = 0  # how many loops and branches are open
+        self.on_settle: Callable[[bool], None] | None = None  # emits what waits
 
     def finish(self) -> None:
         """Return success, and fill the exit blocks."""
@@ -224,6 +273,25 @@ class FunctionBuilder:
             raise
         finally:
             vars(self).update(own)
+
+    # -- what waits --------------------------------------------------------------------------------
+
+    def settle(self, is_end: bool = False) -> None:
+        """Emit the loops that wait, at the end of a block or before memory is used.
+
+        The builder calls this, so no emitter has to know that loops wait: see `FusedLoops`.
+        """
+        if self.on_settle is not None:
+            self.on_settle(is_end)
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Emit what concerns no array, such as the stack of the sweep: loops go on waiting."""
+        held, self.on_settle = self.on_settle, None
+        try:
+            yield
+        finally:
+            self.on_settle = held
 
     # -- numbers -----------------------------------------------------------------------------------
 
@@ -260,6 +328,8 @@ class FunctionBuilder:
 
     def call(self, name: str, result: Any, args: list) -> Any:
         """Call a function by name, such as one of the C library."""
+        if name.startswith("fe"):  # it reads or clears the flags of what has been computed
+            self.settle()
         return self.b.call(self.external(name, result, [a.type for a in args]), args)
 
     def less(self, a: Any, b: Any) -> Any:
@@ -287,7 +357,8 @@ class FunctionBuilder:
         if status not in self.exits:
             self.exits[status] = self.function.append_basic_block(f"exit{status}")
         following = self.function.append_basic_block()
-        branch = self.b.cbranch(test, self.exits[status], following)
+        with self.apart():
+            branch = self.b.cbranch(test, self.exits[status], following)
         branch.set_weights([1, 9999])
         self.b.position_at_end(following)
 
@@ -295,17 +366,26 @@ class FunctionBuilder:
         """Return a status unless it is success."""
         left, following = (self.function.append_basic_block() for _ in range(2))
         failed = self.b.icmp_signed("!=", status, ir.Constant(I32, 0))
-        self.b.cbranch(failed, left, following).set_weights([1, 9999])
+        with self.apart():
+            self.b.cbranch(failed, left, following).set_weights([1, 9999])
         ir.IRBuilder(left).ret(status)
         self.b.position_at_end(following)
 
-    def branch(self, test: Any) -> Any:
+    @contextmanager
+    def branch(self, test: Any) -> Iterator[None]:
         """Emit a branch that runs if a test holds."""
-        return self.b.if_then(test)
+        self.depth += 1
+        with self.b.if_then(test):
+            yield
+        self.depth -= 1
 
-    def branches(self, test: Any) -> Any:
+    @contextmanager
+    def branches(self, test: Any) -> Iterator[Any]:
         """Emit two branches, for a test that holds and for one that does not."""
-        return self.b.if_else(test)
+        self.depth += 1
+        with self.b.if_else(test) as both:
+            yield both
+        self.depth -= 1
 
     @contextmanager
     def counted(self, n: Any, alone: bool = False, is_dense: bool = True) -> Any:
@@ -320,6 +400,7 @@ class FunctionBuilder:
         is_short = isinstance(n, ir.Constant) and n.constant < _SHORT_LOOP
         if alone and is_dense and not is_short:
             n = self._hidden(n)
+        self.settle(is_end=True)
         before = self.b.block
         head = self.function.append_basic_block("head")
         body = self.function.append_basic_block("body")
@@ -331,7 +412,10 @@ class FunctionBuilder:
         self.b.cbranch(self.less(i, n), body, after)
         self.b.position_at_end(body)
         self.behind.append(after)
+        self.depth += 1
         yield i
+        self.settle(is_end=True)
+        self.depth -= 1
         self.behind.pop()
         following = self.b.add(i, self.whole(1), flags=("nsw",))
         i.add_incoming(following, self.b.block)
@@ -361,10 +445,12 @@ class FunctionBuilder:
         self.b.branch(head)
         self.b.position_at_end(head)
         self.behind.append(after)
+        self.depth += 1
         yield
-        self.behind.pop()
         if not self.b.block.is_terminated:
             self.b.branch(head)
+        self.depth -= 1
+        self.behind.pop()
         self.b.position_at_end(after)
 
     def leave_if(self, test: Any) -> None:
@@ -408,20 +494,3 @@ class FunctionBuilder:
             return b.trunc(x, I1) if letter == "b" else x
         x = b.bitcast(x, F64) if x.type == I64 else x
         return b.fptrunc(x, F32) if letter == "s" else x
-
-
-def text_of(module: LLVMModule) -> str:
-    """Return the text of a module, with the marks of loops replaced by LLVM's metadata."""
-    text = str(module)
-    found = re.search(r'(!\d+) = !{ !"accesses" }', text)
-    if found is None:
-        return text
-    group = found.group(1)
-    text = text.replace(found.group(0), f"{group} = distinct !{{}}")
-    count = len(module.metadata)
-    parallel = f'!{{!"llvm.loop.parallel_accesses", {group}}}'
-    for mark, more in (("loop", ""), ("loop of single elements", f", !{count + 1}")):
-        loops = re.compile(rf'(!\d+) = !{{ !"{mark} \d+" }}')
-        text = loops.sub(rf"\1 = distinct !{{\1, !{count}{more}}}", text)
-    single = '!{!"llvm.loop.vectorize.enable", i1 false}'
-    return f"{text}\n!{count} = {parallel}\n!{count + 1} = {single}\n"

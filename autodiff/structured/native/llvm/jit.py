@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from autodiff.structured.native.llvm import blas, memory, python_calls, special
-from autodiff.structured.native.llvm.function_builder import LLVMModule, text_of
+from autodiff.structured.native.llvm.function_builder import LLVMModule
 
 _lock = threading.Lock()
 _ready: list[Any] = []  # the target machine, once LLVM is initialized
@@ -86,3 +87,20 @@ def _machine() -> Any:
             llvm.add_symbol(name, ctypes.cast(f, ctypes.c_void_p).value)
         _ready.append(_new_machine())
     return _ready[0]
+
+
+def text_of(module: LLVMModule) -> str:
+    """Return the text of a module, with the marks of loops replaced by LLVM's metadata."""
+    text = str(module)
+    found = re.search(r'(!\d+) = !{ !"accesses" }', text)
+    if found is None:
+        return text
+    group = found.group(1)
+    text = text.replace(found.group(0), f"{group} = distinct !{{}}")
+    count = len(module.metadata)
+    parallel = f'!{{!"llvm.loop.parallel_accesses", {group}}}'
+    for mark, more in (("loop", ""), ("loop of single elements", f", !{count + 1}")):
+        loops = re.compile(rf'(!\d+) = !{{ !"{mark} \d+" }}')
+        text = loops.sub(rf"\1 = distinct !{{\1, !{count}{more}}}", text)
+    single = '!{!"llvm.loop.vectorize.enable", i1 false}'
+    return f"{text}\n!{count} = {parallel}\n!{count + 1} = {single}\n"

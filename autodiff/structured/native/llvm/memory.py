@@ -236,7 +236,8 @@ def _function(module: LLVMModule, name: str, result: Any, types: list) -> Functi
 def allocated(code: FunctionBuilder, state: Any, arena: int, size: Any) -> Any:
     """Allocate bytes in an arena and return their address; exit if there is no memory."""
     place = code.at(state, code.whole(8 * arena))
-    address = code.call("structured_array", PTR, [state, place, size])
+    with code.apart():
+        address = code.call("structured_array", PTR, [state, place, size])
     code.exit_if(code.b.icmp_unsigned("==", address, ir.Constant(PTR, None)))
     return address
 
@@ -279,21 +280,23 @@ def released(code: FunctionBuilder, state: Any, mark: tuple[Any, Any]) -> None:
 def pushed(code: FunctionBuilder, state: Any, words: list) -> None:
     """Push words onto the stack."""
     b = code.b
-    used = code.word(state, USED)
-    after = b.add(used, code.whole(len(words)))
-    with b.if_then(b.icmp_signed(">", after, code.word(state, ROOM)), likely=False):
-        there = code.call("structured_room", I1, [state, code.whole(len(words))])
-        code.exit_if(b.not_(there))
-    base = code.at(code.word(state, WORDS, PTR), b.mul(used, code.whole(8)))
-    for k, word in enumerate(words):
-        code.set_word(base, k, word)
-    code.set_word(state, USED, after)
+    with code.apart():
+        used = code.word(state, USED)
+        after = b.add(used, code.whole(len(words)))
+        with b.if_then(b.icmp_signed(">", after, code.word(state, ROOM)), likely=False):
+            there = code.call("structured_room", I1, [state, code.whole(len(words))])
+            code.exit_if(b.not_(there))
+        base = code.at(code.word(state, WORDS, PTR), b.mul(used, code.whole(8)))
+        for k, word in enumerate(words):
+            code.set_word(base, k, word)
+        code.set_word(state, USED, after)
 
 
 def popped(code: FunctionBuilder, state: Any, kinds: list) -> list:
     """Pop words from the stack."""
     b = code.b
-    used = b.sub(code.word(state, USED), code.whole(len(kinds)))
-    code.set_word(state, USED, used)
-    base = code.at(code.word(state, WORDS, PTR), b.mul(used, code.whole(8)))
-    return [code.word(base, k, kind) for k, kind in enumerate(kinds)]
+    with code.apart():
+        used = b.sub(code.word(state, USED), code.whole(len(kinds)))
+        code.set_word(state, USED, used)
+        base = code.at(code.word(state, WORDS, PTR), b.mul(used, code.whole(8)))
+        return [code.word(base, k, kind) for k, kind in enumerate(kinds)]

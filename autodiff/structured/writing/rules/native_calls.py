@@ -69,7 +69,7 @@ def _product_ahead(e: Any, op: Op) -> str | None:
     loop = next((n for n in _outermost_loops(e.program.body) if op in ops_of([n])), None)
     if place is None or loop is None:
         return None
-    if not all(is_unchanged_by(a.memory.root(), [loop]) for a in (x, y)):  # type: ignore[union-attr]
+    if not all(is_unchanged_by(a.root, [loop]) for a in (x, y)):
         return None
     axis, k = place
     given = [e.text(x), e.text(y), str(factors[1].index(factors[0]))]

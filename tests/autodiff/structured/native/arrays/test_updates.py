@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff.structured.native import statement_lowering
+from autodiff.structured.native.arrays.updates import RangeUpdates
 
 RNG = np.random.default_rng(5)
 
@@ -82,9 +82,11 @@ def test_gradients(
     f: Callable, shapes: list, dtype: type, check_machine_code: Callable,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    counts, original = [], statement_lowering.write_updates
+    counts, original = [], RangeUpdates.write
     monkeypatch.setattr(
-        statement_lowering, "write_updates", lambda e, u: counts.append(len(u)) or original(e, u)
+        RangeUpdates,
+        "write",
+        lambda e, *given: counts.append(len(given[-1])) or original(e, *given),
     )
     for shape in shapes:
         a, w = RNG.random(shape).astype(dtype), RNG.random(3).astype(dtype)
