@@ -6,7 +6,7 @@ what it calls.
 """
 
 from autodiff import errors
-from autodiff.api import gradients, numeric_fallback
+from autodiff.api import functional, gradients, numeric_fallback
 from autodiff.closures import cached_derivatives, closures
 from autodiff.dispatch import arguments, call, plan_cache
 from autodiff.fastpath.fusion import entry
@@ -14,7 +14,7 @@ from autodiff.intercept.runtime import replacements
 from autodiff.intercept.source import fusion_sites, original_code, rewritten_code
 from autodiff.intercept.syntax import syntax_ops
 from autodiff.numpy_api import array_subclass_methods, array_subclasses
-from autodiff.structured import calls as structured_calls
+from autodiff.structured import calls as structured_calls, inner_gradients
 from autodiff.trace import jvp_trace
 from autodiff.trace.checks import number_classes
 from chainrules_core.interpreter.places import add_engine
@@ -38,5 +38,6 @@ call.connect(
     repeated_pushforward=cached_derivatives.repeated_pushforward,
     repeated_second=cached_derivatives.repeated_second,
 )
+inner_gradients.connect(gradient=gradients.gradient, jvp=functional.jvp)
 number_classes.connect(numbers=arguments.cells_as_numbers)
 array_subclasses.connect(methods=array_subclass_methods.ArrayMethods)

@@ -20,6 +20,7 @@ class RuleLike:
     """A callable of the engine that records its own pullback, as rules do."""
 
     __slots__ = ()
+    returns_new = False  # whether its results share no memory with anything else
 
     def record(self, args: tuple, options: dict[str, Any], wanted: tuple[int, ...]) -> tuple:
         """Return the result, and the pullback for the arguments at the positions `wanted`."""

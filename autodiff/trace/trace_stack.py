@@ -74,6 +74,16 @@ def is_free() -> bool:
     return not _levels.tapes and not _levels.around
 
 
+def apart(f: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Call a function that reads nothing but plain arguments as if nothing were recorded."""
+    before = _levels.tapes, _levels.around, _levels.passing
+    _levels.tapes, _levels.around, _levels.passing = [], [], {}
+    try:
+        return f(*args, **kwargs)
+    finally:
+        _levels.tapes, _levels.around, _levels.passing = before
+
+
 def passing() -> dict[int, Any]:
     """Return what is remembered until this thread records nothing more."""
     return _levels.passing

@@ -144,6 +144,8 @@ def makes_new(op: Op) -> bool:
     module = getattr(f, "__module__", None) or ""
     if isinstance(f, np.ufunc) or is_of_ufunc(f) or f is np.ndarray or module == "_operator":
         return True
+    if isinstance(f, RuleLike):
+        return f.returns_new
     if module.startswith("scipy.linalg.") and f.__name__ in _NEW_OF_SCIPY:
         return True
     options = {name: known(v) for name, v in op.options.items()}

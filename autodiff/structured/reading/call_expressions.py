@@ -44,6 +44,7 @@ from autodiff.structured.form.known_functions import (
     method_of_number,
 )
 from autodiff.structured.form.plain_classes import record_class
+from autodiff.structured.inner_gradients import is_gradient
 from autodiff.structured.reading.containers.classes import (
     class_of,
     is_asked_by_class,
@@ -108,6 +109,7 @@ class CallReader(SequenceReader):
     new_iterable: Callable[[Any, list, dict[str, Any]], Any]
     first_of: Callable[[ast.Call], Any]
     reduction: Callable[[list[ast.expr]], Any]
+    read_gradient: Callable[[list, dict[str, Any]], Any]
 
     def on_call(self, node: ast.Call) -> Any:
         """Read a call."""
@@ -375,6 +377,8 @@ class CallReader(SequenceReader):
             found = self.of_list(f, args, options)
             if found is not NotImplemented:
                 return found
+        if is_gradient(f):
+            return self.read_gradient(args, options)
         found = self._call_python(f, args, options)
         if found is not NotImplemented:
             return found

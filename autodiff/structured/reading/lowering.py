@@ -47,6 +47,7 @@ from autodiff.structured.form.order import Order
 from autodiff.structured.reading.assumptions import Assumptions
 from autodiff.structured.reading.containers.lists import MissingKeyError, check_not_copied
 from autodiff.structured.reading.containers.objects_in_memory import like
+from autodiff.structured.reading.derivatives import DerivativeReader
 from autodiff.structured.reading.iteration.generators import ENDED, yielding, yields
 from autodiff.structured.reading.jumps import (
     always_returns,
@@ -69,7 +70,6 @@ from autodiff.structured.reading.parameters import given_to, parameters_of, posi
 from autodiff.structured.reading.recursion import (
     OtherKindsError,
     RecursesError,
-    RecursionReader,
     StaleProgramError,
     body_of,
     names_bound_in,
@@ -207,7 +207,7 @@ class Lowered:
     outside_lists: list[Any]
 
 
-class FunctionReader(RecursionReader):
+class FunctionReader(DerivativeReader):
     """The whole reader: functions, from their parameters to what they return."""
 
     may_leave = False
@@ -310,9 +310,9 @@ class FunctionReader(RecursionReader):
     def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
         """Inline a call of a function."""
         if type(function) is LocalFunction:
-            node, scope, defaults = self._callee_inside(function)
+            node, scope, defaults = self.callee_inside(function)
         else:
-            node, scope, defaults = self._callee_outside(function)
+            node, scope, defaults = self.callee_outside(function)
         parameters = parameters_of(node)
         given = given_to(node, args, names)
         if not given.keys() | defaults.keys() >= set(parameters):
@@ -345,7 +345,7 @@ class FunctionReader(RecursionReader):
             self.calling.pop()
             self.inlined.pop()
 
-    def _callee_inside(
+    def callee_inside(
         self, function: LocalFunction
     ) -> tuple[ast.FunctionDef | ast.Lambda, Scope, dict[str, Callable[[], Any]]]:
         """Return the definition of an inner function, a scope for a call, and its defaults."""
@@ -358,7 +358,7 @@ class FunctionReader(RecursionReader):
         }
         return node, scope, defaults
 
-    def _callee_outside(
+    def callee_outside(
         self, function: types.FunctionType
     ) -> tuple[ast.FunctionDef | ast.Lambda, Scope, dict[str, Callable[[], Any]]]:
         """Return the definition of another function, a scope for a call, and its defaults."""
