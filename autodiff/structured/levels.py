@@ -38,7 +38,7 @@ from autodiff.trace.linearize import Linearised
 from autodiff.trace.tape import CONSTANT, Forward, InsideProgram, Tape
 from autodiff.trace.trace_stack import active_tapes, is_recording, program_tape
 from autodiff.trace.tracer import TRACERS, bare, wrap
-from chainrules_core import ChainRulesError, NotImplementedTangent, ProjectTo, frule, rrule
+from chainrules_core import ChainRulesError, NotImplementedTangent, ProjectTo
 
 if TYPE_CHECKING:
     from autodiff.structured.runtime import Structured
@@ -164,9 +164,10 @@ class Callee:
 
 def _tangent_function(program: Structured) -> types.FunctionType | None:
     """Generate the tangent function of a program; None if it has none."""
+    from autodiff.structured.form.known_functions import has_own_frule  # loads the reader
     from autodiff.structured.writing.tangents import TangentWriter  # loads the code generator
 
-    if any(map(_has_own_frule, program.called)):
+    if any(map(has_own_frule, program.called)):
         return None
     name = "tangent_of_" + "".join(c if c.isalnum() else "_" for c in program.name)
     try:
@@ -179,17 +180,6 @@ def _tangent_function(program: Structured) -> types.FunctionType | None:
     exec(compile(text, file, "exec"), namespace)
     weakref.finalize(namespace[name], linecache.cache.pop, file, None)
     return namespace[name]
-
-
-def _has_own_frule(f: Any) -> bool:
-    """Whether a user-defined rule exists for forward mode alone, which programs would ignore."""
-    from autodiff.structured.form.known_functions import is_builtin_rule  # loads the reader
-
-    forward, reverse = frule.entry(f), rrule.entry(f)
-    known = () if reverse is None else reverse.rules
-    return forward is not None and not all(
-        rule in known or rule.kind == "lists" or is_builtin_rule(rule) for rule in forward.rules
-    )
 
 
 def has_levels(leaves: Iterable) -> bool:

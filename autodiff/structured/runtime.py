@@ -19,6 +19,7 @@ from autodiff.structured.form.function_ir import Value, blocks_of, ops_of
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, is_member, kind_of
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.form.plain_classes import is_plain_class
+from autodiff.structured.inner_gradients import InnerGradient
 from autodiff.structured.list_arguments import (
     SCOPE as LIST_SCOPE,
     ListArgument,
@@ -84,6 +85,8 @@ class Structured(Respecializing):
         For each variable that is compared: the outputs that it has a differentiable path to.
     same : list
         For each returned number, array or list: the position of the argument that it is, or None.
+    has_gradients : bool
+        Whether it calls `gradient`.
     called : set
         The functions that it calls, whose rules it is built on.
     source : str
@@ -153,6 +156,7 @@ class Structured(Respecializing):
         self.takes_lists = any(slot.kind is not None and slot.kind.is_list
                                for slot in program.parameters)  # fmt: skip
         self.called = _functions_in(program.body, lowered.decomposed)
+        self.has_gradients = any(type(op.f) is InnerGradient for op in ops_of(program.body))
         eliminate_common_subexpressions(program)
         remove_dead_bindings(program)
         if program.itself is not None:

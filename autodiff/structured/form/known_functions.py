@@ -14,7 +14,7 @@ from autodiff.functions import facts_of, is_new_memory
 from autodiff.structured.form.function_ir import Op, known
 from autodiff.structured.form.kinds import Kind
 from autodiff.structured.recursive_calls import RuleLike
-from chainrules_core import rrule
+from chainrules_core import frule, rrule
 from chainrules_core.define.scalar import ScalarRule
 from chainrules_core.registry.entries import key_of
 
@@ -188,6 +188,16 @@ def is_builtin_rule(rule: Any) -> bool:
     function = getattr(rule, "function", None) or next(filter(None, written), None)
     author = getattr(function, "without_lists", function)
     return (getattr(author, "__module__", None) or "").partition(".")[0] == "chainrules"
+
+
+def has_own_frule(f: Any) -> bool:
+    """Whether a user-defined rule exists for forward mode alone, which programs would ignore."""
+    forward, reverse = frule.entry(f), rrule.entry(f)
+    known_rules = () if reverse is None else reverse.rules
+    return forward is not None and not all(
+        rule in known_rules or rule.kind == "lists" or is_builtin_rule(rule)
+        for rule in forward.rules
+    )
 
 
 def is_of_special(f: Any) -> bool:

@@ -377,8 +377,6 @@ class CallReader(SequenceReader):
             found = self.of_list(f, args, options)
             if found is not NotImplemented:
                 return found
-        if is_gradient(f):
-            return self.read_gradient(args, options)
         found = self._call_python(f, args, options)
         if found is not NotImplemented:
             return found
@@ -448,6 +446,8 @@ class CallReader(SequenceReader):
 
     def _call_python(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
         """Read a call of a builtin or a class of the standard library, or return NotImplemented."""
+        if is_gradient(f):
+            return self.read_gradient(args, options)
         if f is functools.partial:
             return self._partial(args, options)
         if f is dict and len(args) < 2:

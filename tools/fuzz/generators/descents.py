@@ -1,0 +1,115 @@
+"""Programs of people who differentiate inside a loop: descents, training, roots, leapfrogs.
+
+The loss is a global function, an inner one or a lambda; it captures numbers, arrays, loop variables
+and other functions. The state is a number, a vector, an item of a list or a variable that is
+written into; later iterations, branches and the result read what was captured before.
+"""
+
+from __future__ import annotations
+
+import random
+
+from tools.fuzz.drawn import argnums
+
+HEADER = """\
+import math
+
+import numpy as np
+
+from autodiff import gradient
+from autodiff.structured import calls
+
+calls.Settings.worth = calls.Settings.least = -1.0
+TABLE = np.array([[0.5, -0.3, 0.2], [0.1, 0.7, -0.6], [-0.4, 0.2, 0.9]])
+RATE = 0.1
+
+
+def bowl(u, k):
+    return u * u * 0.5 + math.sin(u * k)
+
+
+def quadratic(v, w):
+    r = TABLE @ v - w
+    return r @ r
+
+
+def part(v, rows, i):
+    return np.sum(np.tanh(rows[i] * v)) + np.sum(v * v) * 0.1 * (i + 1)
+
+
+def looped(v, k):
+    total = 0.0
+    for i in range(len(v)):
+        total = total + math.sin(v[i] * k) * (total + 1.0)
+    return total
+
+
+def kernel(v, w, rows, s, t):
+    states = [s, t]
+    kept = []
+    total = 0.0
+    scale = 0.5
+    def along(u):
+        return u * s * scale + bowl(u, t)
+    for i in range({turns}):
+{inside}
+    return total + s * scale + np.sum(v * w) + sum(states) + sum([np.sum(x) for x in kept]) + t
+
+
+def program(a, b):
+    return kernel(a * 1.0, b * 0.5, np.outer(a, b), a[0] * 0.7, b[1])
+
+
+"""
+
+# Each may read all variables.
+STATEMENTS = [
+    "s = s - RATE * gradient(bowl, s, t, argnums=0)",
+    "s, t = s - RATE * gradient(bowl, s, t)[0], t + 0.05 * gradient(bowl, s, t)[1]",
+    "v = v - RATE * gradient(quadratic, v, w, argnums=0)",
+    "v -= RATE * gradient(quadratic, v, w, argnums=0)",
+    "w = w - RATE * gradient(quadratic, v, w, argnums=1) * s",
+    "v = v - RATE * gradient(part, v, rows, i, argnums=0)",
+    "v = v - RATE * gradient(part, v, rows, i % 2, argnums=(0,))[0]",
+    "v = v - 0.05 * gradient(looped, v, s, argnums=0)",
+    "s = s - 0.05 * gradient(looped, v, s, argnums=1)",
+    "t = t - RATE * gradient(along, t)",
+    "t = t - RATE * gradient(lambda u: bowl(u, s) * scale, t)",
+    "v = v - RATE * gradient(lambda u: np.sum(u * w) ** 2 * s, v)",
+    "v = v - RATE * gradient(lambda u: np.sum(np.sin(u * rows[i % 3])) * (i + 1), v)",
+    "w = w + 0.05 * gradient(lambda v: np.sum(v * v * w), v)",
+    "s = s - 0.02 * gradient(lambda p: gradient(lambda q: q * q * p + math.cos(q), t) * p, s)",
+    "s = s - 0.02 * gradient(lambda p: gradient(bowl, p, t, argnums=0) ** 2, s)",
+    "total = total + np.sum(gradient(lambda p, q: np.sum(p * q) * s, v, w)[i % 2])",
+    "states[i % 2] = states[i % 2] - RATE * gradient(bowl, states[i % 2], s, argnums=0)",
+    "kept.append(gradient(lambda u: np.sum(u * u * w) * t, v))",
+    "g = gradient(lambda u: u @ w * s, v)\nv = v - RATE * g\ng *= 2.0\ntotal += np.sum(g * w)",
+    "g = gradient(quadratic, v, w)\nv, w = v - 0.05 * g[0], w - 0.05 * g[1]",
+    "def shifted(u):\n    return bowl(u + s, scale) * t\ns = s - RATE * gradient(shifted, s)",
+    "def near(u):\n    if u > t:\n        return u * u * s\n    return u * t\n"
+    "s = s - RATE * gradient(near, s)",
+    "rows[i % 3] *= 0.9",
+    "w[i % 3] = w[i % 3] * 0.8 + s * 0.1",
+    "scale = scale * 0.9 + 0.02 * i",
+    "t = t * 0.9 + 0.1 * s",
+    "if s > t:\n    s = s - RATE * gradient(bowl, s, scale, argnums=0)\nelse:\n    s = 0.5 * s",
+    "step = 0\nwhile abs(gradient(bowl, t, 0.3, argnums=0)) > 0.2 and step < 4:\n"
+    "    t = t - 0.3 * gradient(bowl, t, 0.3, argnums=0)\n    step += 1",
+]  # fmt: skip
+
+ARGUMENTS = """\
+ARGUMENTS = (np.array([{0}, {1}, {2}]), np.array([{3}, {4}, {5}]))
+ARGNUMS = {6}
+"""
+
+
+def write(seed: int) -> str:
+    """Return the source of a module with `program` and `ARGUMENTS`."""
+    rng = random.Random(seed)
+    lines: list[str] = []
+    for _ in range(rng.randint(1, 4)):
+        lines += rng.choice(STATEMENTS).split("\n")
+    inside = "\n".join(f"        {line}" for line in lines)
+    text = HEADER.format(turns=rng.randint(1, 4), inside=inside)
+    numbers = [round(rng.uniform(-1.5, 1.5), 3) for _ in range(6)]
+    return text + ARGUMENTS.format(*numbers, argnums(seed, 2))
