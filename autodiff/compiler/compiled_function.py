@@ -32,9 +32,10 @@ from autodiff.compiler.passes.shared_factorisations import share_factorisations
 from autodiff.compiler.passes.simplify import has_nan, simplify
 from autodiff.compiler.python_backend.emitter import Emitter, restored
 from autodiff.compiler.recording import effect_hooks as effect_hooks
-from autodiff.compiler.recording.captured_guards import Dependency, dependencies
+from autodiff.compiler.recording.captured_guards import dependencies
 from autodiff.compiler.recording.changing_objects import Ways, is_new_way
 from autodiff.compiler.recording.content_guards import SIMPLE
+from autodiff.compiler.recording.dependency import Dependency
 from autodiff.compiler.recording.executed_code import Place, Watch, places_of
 from autodiff.compiler.recording.guard_source import checks_of
 from autodiff.compiler.recording.ir import Program, Ref, Step, effect, guard, read_by_guards

@@ -20,12 +20,9 @@ from autodiff.compiler.recording.content_guards import (
     OURS,
     SIMPLE,
     Mentioned,
-    Snapshot,
-    content_of,
-    is_fixed,
     is_of_users,
-    same,
 )
+from autodiff.compiler.recording.dependency import Dependency, content_of_cell
 from autodiff.compiler.recording.not_followed import not_followed
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.trace.pytree import parts_of
@@ -35,7 +32,6 @@ from chainrules_core.tangents.fields import dict_of, slots_of
 _MOST = 256
 _MOST_HELD = 512
 _BUILTINS = vars(builtins)
-_MISSING = object()
 _LOOKED_UP = (object, type, complex, float, int, list, dict)
 _SPECIAL = {n for kind in _LOOKED_UP for n in dir(kind) if n.startswith("__")} | {
     "__array__", "__array_function__", "__array_interface__", "__array_priority__",
@@ -48,85 +44,6 @@ _SPECIAL -= {"__abstractmethods__", "__annotations__", "__doc__", "__text_signat
 _REPR_OF_DATACLASS = "__create_fn__.<locals>.__repr__"
 _MAKING = frozenset({"__init__", "__new__", "__post_init__"})  # what makes other objects
 _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
-
-
-class Dependency:
-    """A variable outside a function, and what it held while recording.
-
-    Attributes
-    ----------
-    container : dict or cell or None
-        What holds it; None for what cannot become another object (a default, say).
-    name : str or None
-        Its key in a dict.
-    content : Any
-        What a small array, list or dict held; None for others.
-    inside : Snapshot or None
-        What other nests and objects held.
-    absent : frozenset of str or None
-        Names that the container did not have; None where it had no others than it has.
-    bases : tuple or None
-        Of which classes a class is made.
-    """
-
-    __slots__ = ("absent", "bases", "container", "content", "inside", "label", "name", "value")
-
-    def __init__(self, container: Any, name: str | None, value: Any, label: str) -> None:
-        self.container = container
-        self.name = name
-        self.value = value
-        self.label = label
-        self.content = content_of(value)
-        self.inside: Snapshot | None = None
-        self.absent: frozenset[str] | None = frozenset()
-        self.bases = value.__mro__ if isinstance(value, type) else None
-
-    def look_inside(self, names: Mentioned) -> None:
-        """Note the content of a container or object, of attributes only those with these names."""
-        if self.content is None:
-            self.inside = Snapshot(self.value, names) or None
-
-    def may_be_written(self) -> bool:
-        """Whether the variable may hold something that can be written into."""
-        return self.inside is not None or not is_fixed(self.value)
-
-    def has_changed(self) -> bool:
-        """Whether the variable has another value, or something else is in it."""
-        now = self.value
-        if isinstance(self.container, types.CellType):
-            now = next(iter(_content_of_cell(self.container)), _MISSING)
-        elif self.container is not None:
-            now = self.container.get(self.name)
-        if not same(now, self.value):
-            return True
-        if self.bases is not None:
-            return self.value.__mro__ is not self.bases
-        if self.inside is not None:
-            return self.inside.has_changed()
-        return self.content is not None and content_of(self.value) != self.content
-
-    def undo(self) -> bool:
-        """Put the content back if it has changed; say whether it had."""
-        if self.inside is not None:
-            return self.inside.undo()
-        if self.content is None or content_of(self.value) == self.content:
-            return False
-        if type(self.value) is list:
-            self.value[:] = self.content[0]
-        elif type(self.value) is dict:
-            self.value.clear()
-            self.value.update(self.content[0])
-        else:
-            before = np.frombuffer(self.content, self.value.dtype)
-            self.value[...] = before.reshape(self.value.shape)
-        return True
-
-
-def _content_of_cell(cell: types.CellType) -> list[Any]:
-    try:
-        return [cell.cell_contents]
-    except ValueError:  # it has been emptied
-        return []
 
 
 def dependencies(
@@ -237,7 +154,7 @@ class _Search:
         while waiting:
             g = waiting.pop()
             seen.add(id(g))
-            for held in [x for cell in g.__closure__ or () for x in _content_of_cell(cell)]:
+            for held in [x for cell in g.__closure__ or () for x in content_of_cell(cell)]:
                 if isinstance(held, (list, dict)):
                     self.enter_constant(held, f"what {function.__name__} keeps")
                 elif type(held) is types.FunctionType and is_foreign(held) and id(held) not in seen:

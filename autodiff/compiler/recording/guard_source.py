@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.recording.captured_guards import Dependency, is_foreign
+from autodiff.compiler.recording.captured_guards import is_foreign
 from autodiff.compiler.recording.content_guards import content_of
+from autodiff.compiler.recording.dependency import Dependency
 from autodiff.intercept.source.library_code import is_of_library
 
 
