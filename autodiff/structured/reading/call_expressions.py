@@ -7,6 +7,7 @@ import collections
 import dataclasses
 import functools
 import inspect
+import itertools
 import math
 import operator
 import types
@@ -129,8 +130,8 @@ class CallReader(SequenceReader):
                 f = method_of_number(owner.kind.classes, node.func.attr) or UNKNOWN
                 own = [owner]
             else:
-                f = self.callee(node)  # perhaps `chain.from_iterable`
-                f = self.module_attribute(owner, node.func.attr) if f is UNKNOWN else f
+                is_chain = known(owner) is itertools.chain
+                f = self.callee(node) if is_chain else self.module_attribute(owner, node.func.attr)
         else:
             f = self.expression(node.func)
             if type(f) is LocalFunction and self.gives_iterator(f):
