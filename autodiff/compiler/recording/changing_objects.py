@@ -29,6 +29,7 @@ _UNCHANGING = (
     types.CodeType, types.GenericAlias, types.GetSetDescriptorType, types.MemberDescriptorType,
     types.MethodDescriptorType, types.MethodWrapperType, types.UnionType,
     types.WrapperDescriptorType, property, staticmethod, classmethod, BaseException,
+    type(collections.namedtuple("Named", ["field"]).field),  # type: ignore[attr-defined]
 )  # fmt: skip
 _COMPARED = (
     list, dict, set, collections.deque, functools.partial, types.FunctionType, types.MethodType,

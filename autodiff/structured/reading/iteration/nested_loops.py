@@ -45,7 +45,7 @@ class NestedLoopReader(ExpressionReader):
             return known(found) if type(found) is Value else UNKNOWN
         owner = self._function_at(f.value) if isinstance(f, ast.Attribute) else UNKNOWN
         if type(owner) is types.ModuleType:
-            return known(self.pack(self.read_attribute(self.const(owner), f.attr)))  # type: ignore[attr-defined]
+            return self.module_attribute(self.const(owner), f.attr)  # type: ignore[attr-defined]
         is_joined = owner is itertools.chain and f.attr == "from_iterable"  # type: ignore[attr-defined]
         return itertools.chain.from_iterable if is_joined else UNKNOWN
 
