@@ -151,8 +151,7 @@ class FusedLoops(ElementLoops):
             return False
         base = store.base
         if base is not None and all(
-            s.base is not None and self._place(s.base, base.shape) == self._place(base, base.shape)
-            for s in group
+            s.base is not None and self._is_same_array(s.base, base) for s in group
         ):
             return True
         shape = store.target.shape
@@ -189,6 +188,12 @@ class FusedLoops(ElementLoops):
         steps = [self.stride(a, shape, k) for k in range(len(shape))]
         numbers = [None if s is None else self.numbers.of(s) for s in steps]
         return a.dtype, self.numbers.of(a.address), *numbers
+
+    def _is_same_array(self, a: Array, b: Array) -> bool:
+        """Whether two arrays have the same elements at the same indices."""
+        return self._numbers_of(a.shape) == self._numbers_of(b.shape) and (
+            self._place(a, a.shape) == self._place(b, a.shape)
+        )
 
     def _numbers_of(self, values: list) -> list[int]:
         return [self.numbers.of(n) for n in values]

@@ -97,6 +97,28 @@ def branches(x: Any, w: Any) -> Any:
     return np.sum(x * y)
 
 
+def axes(x: Any, w: Any) -> Any:
+    """A vector, and it as a row of a matrix: the sweep adds to its shadow by both shapes."""
+    a, v, z = np.outer(x, x), x * 0.5, x * 1.0
+    for t in range(len(w)):
+        z = v * (z * a[t])
+        a[:, :] -= 0.3 * (v[None, :] - a.T)
+    return np.sum(np.sin(a)) + np.sum(z) + np.sum(w)
+
+
+def parts(x: Any, w: Any) -> Any:
+    """Ranges of an array and of a part of it that begins at its first element."""
+    x = x.copy()
+    y = 0.5 * x
+    for _ in range(len(w)):
+        head = y[:3]
+        head[:] += x[:3]
+        y[2:] += x[2:] * 0.3
+        x[:3] = head[:] * 0.5
+        x[1:] -= y[:-1] * 0.2
+    return np.sum(x * x) + np.sum(y) + np.sum(w)
+
+
 def listed(x: Any, w: Any) -> Any:
     """An array that is changed by way of a list."""
     x = x.copy()
@@ -147,7 +169,7 @@ def mixed(x: Any, w: Any) -> Any:
 
 
 CASES = [carried, two_states, exchanged, shared, in_place, shifted, views, branches, swapped,
-         reduced, condition, listed, mixed]  # fmt: skip
+         reduced, condition, listed, mixed, axes, parts]  # fmt: skip
 FUSED = {carried, two_states, shared, in_place, branches, swapped, condition}
 
 
