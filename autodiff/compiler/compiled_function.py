@@ -434,12 +434,11 @@ def recorded(
     arguments = (*args, *kwargs.values())
     outside, places = _outer_reads(f, also, arguments)
     watch, states = Watch(places, numbers, is_proved(places)), _states(arguments)
-    reaches_others = any(d.may_be_written() for d in outside)
 
     def attempt(strict: bool = False) -> tuple:
         restored(*states)  # so that each attempt draws the same numbers
         with watch:
-            return _record_once(f, args, kwargs, budget, keep_loops, strict, reaches_others)
+            return _record_once(f, args, kwargs, budget, keep_loops, strict, outside)
 
     try:
         tape, inputs, outputs, parameters = attempt()
@@ -694,7 +693,7 @@ def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, 
 
 def _record_once(
     f: Callable, args: tuple, kwargs: dict[str, Any], budget: Budget,
-    keep_loops: bool, strict: bool, reaches_others: bool,
+    keep_loops: bool, strict: bool, outside: list[Dependency],
 ) -> tuple[Recording, Inputs, Outputs, list[str]]:  # fmt: skip
     tape = Recording(strict, budget, keep_loops)
     inputs = Inputs(tape, Names())
@@ -707,7 +706,7 @@ def _record_once(
     try:
         with at_level(tape):
             y = intercept(f)(*traced[: len(args)], **named)
-        outputs = Outputs(tape, y, inputs)
+        outputs = Outputs(tape, y, inputs, [d.value for d in outside])
     except NotRecordedError as error:
         error.loops = list(tape.loops)
         raise
@@ -721,7 +720,7 @@ def _record_once(
         raise NotRecordedError(tape.spoilt)
     if tape.has_changed():
         raise NotRecordedError("a function without source writes into an array after its use")
-    inputs.check_written(f, given, reaches_others)
+    inputs.check_written(f, given, any(d.may_be_written() for d in outside))
     return tape, inputs, outputs, parameters
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +52,8 @@ class Outputs:
     r"""The pytree that a program returns.
 
     An object that appears in several places of the result is one object in the result of the
-    program, too. A list, dict, tuple or object that was an unchanged argument is that argument.
+    program, too. A list, dict, tuple or object that was an unchanged argument is that argument, and
+    one that is in an outer variable is itself; so is an array there.
 
     Attributes
     ----------
@@ -62,9 +63,12 @@ class Outputs:
         The pytree as it was computed while recording.
     """
 
-    def __init__(self, recording: Recording, y: Any, inputs: Inputs) -> None:
+    def __init__(
+        self, recording: Recording, y: Any, inputs: Inputs, outer_values: Iterable
+    ) -> None:
         self.recording = recording
         self.inputs = inputs
+        self._outer_values = outer_values
         self.leaves: list[Any] = []
         self._entries: dict[int, tuple[Any, Any]] = {}  # by the identity of a part, which is kept
         self._made: dict[int, Any] = {}
@@ -83,10 +87,12 @@ class Outputs:
         if is_tracer(y):
             if y._tape is self.recording:
                 return self._leaf(Ref(y._index))
-            if y._tape is CONSTANT:
-                return self._leaf(y._value)
-            raise NotRecordedError("the result is traced by a derivative outside the function")
+            if y._tape is not CONSTANT:
+                raise NotRecordedError("the result is traced by a derivative outside the function")
+            y = y._value
         parts = parts_of(y)
+        if self._is_outer(y, parts):
+            return self.inputs.names.of(y, "outer")
         if parts is None:
             if _is_one_for_each_call(y):
                 raise NotRecordedError(f"a {type(y).__name__} is returned, which is not followed")
@@ -100,6 +106,21 @@ class Outputs:
             template = tuple(y) if type(y) is dict else rebuilt(y, [None] * len(parts))
         return _Nest(type(y), template, trees)
 
+    def _is_outer(self, y: Any, parts: Any) -> bool:
+        """Whether an array, container or object is in an outer variable."""
+        return (parts is not None or isinstance(y, np.ndarray)) and id(y) in self._outer_ids
+
+    @functools.cached_property
+    def _outer_ids(self) -> set[int]:
+        found: set[int] = set()
+        waiting = list(self._outer_values)
+        while waiting:
+            x = waiting.pop()
+            if id(x) not in found:
+                found.add(id(x))
+                waiting += [part for _, part in parts_of(x) or ()]
+        return found
+
     def _leaf(self, leaf: Any) -> int:
         self.leaves.append(leaf)
         return len(self.leaves) - 1
@@ -111,8 +132,12 @@ class Outputs:
 
     def _plain_part(self, y: Any) -> Any:
         if is_tracer(y):
-            return y._value.copy() if y._tape is CONSTANT else y._value
+            if y._tape is not CONSTANT:
+                return y._value
+            y = y._value
         parts = parts_of(y)
+        if self._is_outer(y, parts):
+            return y
         if parts is None:
             return y.copy() if type(y) is np.ndarray else y
         argument = self.inputs.unchanged(y)

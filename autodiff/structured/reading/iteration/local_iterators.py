@@ -40,6 +40,7 @@ def _read_by(x: Any, seen: set[Any]) -> list[Slot]:
         return []
     seen.add(x)
     names = {part.id for part in ast.walk(x.node) if isinstance(part, ast.Name)}
+    names -= {part.arg for part in ast.walk(x.node.args) if isinstance(part, ast.arg)}
     found: list[Slot] = []
     scope: Scope | None = x.scope
     while scope is not None:
@@ -161,11 +162,15 @@ class LocalIteratorReader(DictIterationReader):
 
         Python takes the items, or calls the functions, at other times than the program.
         """
-        slots = [slot for x in given for slot in _read_by(x, set())]
-        memories = [x.memory for x in (*given, *slots) if type(x) in (Value, Slot) and x.memory]
-        before = [slot.writes for slot in slots]
+
+        def variables() -> list[tuple[Slot, int]]:
+            return [(slot, slot.writes) for x in given for slot in _read_by(x, set())]
+
+        before = variables()
+        parts = [*given, *[slot for slot, _ in before]]
+        memories = [x.memory for x in parts if type(x) in (Value, Slot) and x.memory]
         self.forbid_writes([*memories, *[m for own in memories for m in own.root().within()]], read)
-        if [slot.writes for slot in slots] != before:
+        if variables() != before:  # a name may have got another variable
             raise UnsupportedError("a function that is called ahead, and reads what changes")
 
     def taken(self, node: ast.expr) -> ast.expr:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import autodiff
+from autodiff.autocompile import call_records
 
 
 def _one_array_twice(x: Any, xs: Any) -> Any:
@@ -90,6 +91,31 @@ def test_identity_of_results(f: Callable) -> None:
 class _Counter:
     def __init__(self) -> None:
         self.calls = 0
+
+
+_TABLE, _LISTS, _COUNTER = np.ones(3), {"a": [1.0], "b": ([2.0],)}, _Counter()
+
+
+def _outer(x: Any) -> Any:
+    return np.sum(x * _TABLE), [_TABLE, _LISTS, _LISTS["a"], _LISTS["b"][0], _COUNTER, [1.0]]
+
+
+def test_what_is_outside_is_returned_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in [("enabled", True), ("calls", 2), ("seconds", 0.0), ("loading", 0.0)]:
+        monkeypatch.setattr(call_records.Settings, name, value)
+    monkeypatch.setattr(call_records, "RECORDING_RATIO", 0.0)
+    compiled = autodiff.compile(_outer, backend="python")
+    for k in range(10):
+        x = np.arange(3.0) + k
+        (_, found), _ = autodiff.value_and_gradient(_outer, x, has_aux=True)
+        for y in (compiled(x)[1], found):
+            assert all(a is b for a, b in zip(y, _outer(x)[1][:-1], strict=False))
+            assert y[-1] == [1.0]
+            y[-1].append(2.0)  # no other call sees this
+        if k == 7:
+            _LISTS["a"] = [1.0]  # an equal list is another one
+    assert compiled.eager_because is None
+    assert sum(record.hits for record in call_records.records.values())
 
 
 def _append(x: Any, log: list) -> Any:

@@ -222,6 +222,19 @@ def grouped_by_what_changes(x: Any) -> Any:
     return total
 
 
+def grouped_by_the_last_item(x: Any) -> Any:
+    total, v, best = 0.3, 0.2, None
+    for k in range(2):
+        for v, w in itertools.combinations(x, 2):
+            v = v * 0.5 * k
+            total += w
+    for is_large, group in itertools.groupby(x, lambda u: u > v):  # noqa: B023
+        for v in group:
+            total += v if is_large else v * v
+            best = (v, total)
+    return total + best[0]
+
+
 def cycled_while_it_changes(x: Any) -> Any:
     a, total = [v * 1.0 for v in x], 0.0
     for k, v in zip(range(20), itertools.cycle(a), strict=False):
@@ -246,6 +259,7 @@ def accumulated_as_it_changes(x: Any) -> Any:
         pairs_of_one_iterator,
         grouped_while_it_changes,
         grouped_by_what_changes,
+        grouped_by_the_last_item,
         cycled_while_it_changes,
         accumulated_as_it_changes,
     ],
