@@ -501,6 +501,16 @@ def next_of(iterator: Any, default: Any = _NOTHING) -> Any:
 # -- truth, texts ---------------------------------------------------------------------
 
 
+class _Answer:
+    """What a user's `__bool__` has returned, for Python to accept or to refuse."""
+
+    def __init__(self, y: Any) -> None:
+        self._y = y
+
+    def __bool__(self) -> Any:
+        return self._y
+
+
 def truth(x: Any) -> Any:
     """Return what decides about a condition: `x`, or what its class says."""
     if type(x) is np.bool_:
@@ -509,8 +519,10 @@ def truth(x: Any) -> Any:
     if type(x) in _plain_types or is_plain(type(x)):
         return x
     method = special(type(x), "__bool__")
-    if method is None and in_class(type(x), "__bool__") is None:
-        method = special(type(x), "__len__")
+    if method is not None:
+        y = intercept(method)(x)
+        return y if type(y) is bool or is_tracer(y) else bool(_Answer(y))
+    method = special(type(x), "__len__") if in_class(type(x), "__bool__") is None else None
     return x if method is None else intercept(method)(x)
 
 

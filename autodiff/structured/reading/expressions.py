@@ -256,7 +256,11 @@ class ExpressionReader(ComparisonReader):
         own = name in ("value", "name") and not isinstance(vars(type(x)).get(name), property)
         if not is_member(x) or not own:
             return None
-        return self.from_outside(getattr(x, name)) if is_constant(getattr(x, name)) else None
+        found = getattr(x, name)
+        if not is_constant(found):
+            return None
+        self.guards.append((vars(x), f"_{name}_", found))
+        return self.from_outside(found)
 
     def _part_of_complex(self, x: Value, name: str) -> Value:
         """Read ``x.real`` or ``x.imag``, which are views if `x` is a complex array."""

@@ -332,6 +332,11 @@ def test_pushforward(f):
     np.testing.assert_allclose(pushforward(f, X)[1](v), expected, rtol=1e-6, atol=1e-8)
 
 
+class Unsure:
+    def __bool__(self):
+        return np.bool_(True)
+
+
 @pytest.mark.parametrize(
     "f",
     [
@@ -346,6 +351,7 @@ def test_pushforward(f):
         lambda x: next(Generated(x[0])),
         lambda x: len(Generated(x[0])),
         lambda x: hash(Wave(x[0])),
+        lambda x: x[0] if Unsure() else x[1],
         lambda x: getattr(Record(x[0]), "gone"),  # noqa: B009 - the function is what is tested
     ],
 )

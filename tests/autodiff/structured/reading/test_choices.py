@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autodiff import gradient
 from tests.helpers import check_gradient
 
 X = np.array([0.3, -0.4, 0.7])
@@ -258,3 +259,20 @@ NOT_READ = [
 def test_what_is_not_read_is_traced(f: Callable, runs: list[str]) -> None:
     check_gradient(f, X)
     assert f.__name__ not in runs
+
+
+def test_the_value_of_a_member_may_change(traced: Callable) -> None:
+    class Unit(enum.Enum):
+        A = 2.0
+
+    unit = Unit.A
+
+    def f(x: Any) -> Any:
+        for _ in range(2):
+            x = x * (2.0 if type(unit.value) is int else unit.value)
+        return x
+
+    assert gradient(f, 1.5) == 4.0
+    for value, slope in ((3.0, 9.0), (5, 4.0)):
+        Unit.A._value_ = value
+        assert gradient(f, 1.5) == traced(f, 1.5) == slope
