@@ -160,7 +160,7 @@ def of_functions(most: int) -> Callable[[Any], Any]:
             found = known.get(id(g))
             if found is not None and found[0]() is g:
                 return found[1]
-            if type(g) in _OF_CLASSES or (type(g) is np.ufunc and not _is_of_python(g)):
+            if type(g) in _OF_CLASSES or (type(g) is np.ufunc and not calls_python(g)):
                 return lasting(g)
             result = function(g)
             if len(known) >= most:
@@ -186,7 +186,8 @@ Nobody can refer to them weakly. They are there for as long as their module is.
 """
 
 
-def _is_of_python(f: np.ufunc) -> bool:
+def calls_python(f: np.ufunc) -> bool:
+    """Whether a ufunc calls a function of Python for each element."""
     return f.__name__.endswith("(vectorized)")  # so names `np.frompyfunc` its results
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.autocompile.pure_functions import is_pure_by_rule
+from autodiff.caches import calls_python
 from autodiff.functions import facts_of, is_new_memory
 from autodiff.structured.form.function_ir import Op, known
 from autodiff.structured.form.kinds import Kind
@@ -154,7 +155,9 @@ def makes_new(op: Op) -> bool:
 
 def is_pure(f: Any) -> bool:
     """Whether a function has no side effects."""
-    if isinstance(f, (np.ufunc, RuleLike)) or f in PURE or f in _CONJUGATES or facts_of(f).is_pure:
+    if isinstance(f, np.ufunc):
+        return not calls_python(f)
+    if isinstance(f, RuleLike) or f in PURE or f in _CONJUGATES or facts_of(f).is_pure:
         return True
     if is_of_ufunc(f):
         return rrule.entry(f) is not None

@@ -487,8 +487,8 @@ class CallReader(SequenceReader):
             return self.const(*classes)
         if f is getattr and len(args) == 2 and type(name := known(self.pack(args[1]))) is str:
             return self.read_attribute(args[0], name)
-        if f is hasattr and len(args) == 2 and (classes := _classes_of(args[0])):
-            return self._has_attribute(classes, known(self.pack(args[1])))
+        if f is hasattr and len(args) == 2:
+            return self._has_attribute(args[0], known(self.pack(args[1])))
         if f in (abs, bool) and len(args) == 1 and is_object(args[0]):
             return self.abs_or_bool_of_object(f, args[0])
         if f in (list, tuple) and len(args) == 1 and is_object(args[0]):
@@ -507,9 +507,12 @@ class CallReader(SequenceReader):
             return self.inline(HEAPS[f], args, {})
         return NotImplemented
 
-    def _has_attribute(self, classes: frozenset[type], name: Any) -> Any:
-        """Read ``hasattr(x, name)`` for an `x` of one of these classes, without own attributes."""
-        if type(name) is not str:
+    def _has_attribute(self, x: Any, name: Any) -> Any:
+        """Read ``hasattr(x, name)`` for an `x` without attributes of its own."""
+        if type(x) is Value and x.kind.is_known and hasattr(known(x), "__dict__"):
+            raise UnsupportedError("hasattr of what may get attributes, such as a function")
+        classes = _classes_of(x)
+        if type(name) is not str or not classes:
             return NotImplemented
         answers = {any(name in vars(base) for base in c.__mro__) for c in classes}
         return self.const(answers.pop()) if len(answers) == 1 else NotImplemented
