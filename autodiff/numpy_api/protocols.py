@@ -77,7 +77,7 @@ def _padded(array: Any, pad_width: Any, mode: Any = "constant", **values: Any) -
         unit = np.zeros((ndim, 2))
         unit[place] = 1.0
         y = y + given[place] * np.pad(np.zeros(np.shape(array)), pad_width, mode, **{name: unit})
-    return y
+    return y if y.dtype == array.dtype else y.astype(array.dtype)  # NumPy writes into its array
 
 
 def _clipped(

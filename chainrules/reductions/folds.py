@@ -39,6 +39,7 @@ from chainrules_core import (
     ChainRulesError,
     NoTangent,
     NotImplementedTangent,
+    ZeroTangent,
     conj,
     derivatives_given_output,
     rrule,
@@ -114,6 +115,8 @@ def derivative(j: int, y: Any, f: np.ufunc, a: Any, b: Any) -> Any:
     """Return one of ∂y/∂a and ∂y/∂b for y = f(a, b)."""
     resolved: Any = rrule.resolve(f, (a, b), {})
     rule, (a, b), _ = resolved
+    if rule.kind == "non_differentiable":
+        return ZeroTangent()
     shared = () if rule.setup is None else (rule.setup(y, a, b),)
     with np.errstate(all="ignore"):
         return rule.partials[0][j](y, a, b, *shared)

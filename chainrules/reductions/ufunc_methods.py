@@ -1,7 +1,8 @@
 """``reduce``, ``accumulate``, ``reduceat`` and ``outer`` of the functions of two numbers.
 
 Which functions these are is asked of NumPy, and their derivatives are made of the partials that
-the elementwise rules say: a method of a function whose result is constant is constant as well.
+the elementwise rules say. If the result of a function is piecewise constant (``floor_divide``), so
+is ``outer``; but the others return an element that has nothing before it as it is.
 
 ``np.add.reduce`` is made anew at each access, but always equal to itself, so it is its own key.
 """
@@ -334,11 +335,15 @@ def rules_of_accumulate(f: np.ufunc) -> Rules:
 def register_methods(f: np.ufunc) -> None:
     """Register the rules of all methods of a function of two numbers."""
     kinds = {rule.kind for rule in rrule.methods(f)}
-    if kinds == {"non_differentiable"}:
-        non_differentiable((f.reduce, f.accumulate, f.reduceat, f.outer))
+    is_constant = kinds == {"non_differentiable"}
+    if is_constant:
+        non_differentiable(f.outer)
     elif kinds:
         register_outer(f)
-    if not has_derivatives(f):
+    if is_constant and "dd->d" not in f.types:  # results are no floats
+        non_differentiable((f.reduce, f.accumulate, f.reduceat))
+        return
+    if not is_constant and not has_derivatives(f):
         return
     made: list[tuple[Any, Rules]] = [
         (f.reduce, rules_of_reduce(f)),

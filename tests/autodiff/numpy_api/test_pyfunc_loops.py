@@ -114,6 +114,21 @@ def test_the_first_result_decides_the_dtype_as_in_numpy():
     assert value == np.sum(step(V))
 
 
+@pytest.mark.filterwarnings("ignore:Casting complex")
+@pytest.mark.parametrize("c", [0.3 + 0.2j, np.float64(0.3)], ids=repr)
+def test_padding_keeps_the_dtype_of_the_array(c):
+    x = np.ones(3, np.float32)
+
+    def padded(c):
+        y = np.pad(x, 1, constant_values=c)
+        assert y.dtype == np.float32
+        return np.sum(y * y)
+
+    value, slope = autodiff.value_and_gradient(padded, c)
+    assert value == padded(c)
+    np.testing.assert_allclose(slope, 4.0 * np.real(c), rtol=1e-6)
+
+
 def test_fromiter_of_too_few():
     with pytest.raises(ValueError, match="iterator too short: Expected 9 but iterator had only 4"):
         autodiff.gradient(lambda x: np.sum(np.fromiter(iter(x), float, 9)), V)
