@@ -100,7 +100,8 @@ class DerivativeReader(RecursionReader):
         lowered = self.lower_separately(read)
         program = lowered.program
         y = program.returned
-        if type(y) is not Value or not y.kind.is_scalar or not _is_float(y) or y.kind.is_complex:
+        is_number = type(y) is Value and y.kind.is_scalar and _is_float(y)
+        if not is_number or y.kind.is_complex or y.kind.is_known:
             raise UnsupportedError("a gradient of a function that returns no real number")
         outside = (program.captured, program.bound, lowered.outside_objects, lowered.outside_lists)
         if any(outside) or program.itself is not None or any(map(_is_changed, program.parameters)):
@@ -132,7 +133,7 @@ def _check_rules(program: FunctionIR) -> None:
 
 
 def _is_float(x: Value) -> bool:
-    return x.kind.has_floats and not x.kind.is_known
+    return x.kind.has_floats
 
 
 def _is_leaf(x: Value) -> bool:

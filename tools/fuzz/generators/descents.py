@@ -49,6 +49,8 @@ def kernel(v, w, rows, s, t):
     kept = []
     total = 0.0
     scale = 0.5
+    order = np.array([2, 0, 1])
+    chosen = w > 0.0
     def along(u):
         return u * s * scale + bowl(u, t)
     for i in range({turns}):
@@ -88,6 +90,12 @@ STATEMENTS = [
     "def shifted(u):\n    return bowl(u + s, scale) * t\ns = s - RATE * gradient(shifted, s)",
     "def near(u):\n    if u > t:\n        return u * u * s\n    return u * t\n"
     "s = s - RATE * gradient(near, s)",
+    "total = total + gradient(lambda u: bowl(u, s) * scale, 0.7)",
+    "s = s - 0.1 * gradient(bowl, 0.5, s)[1] + 0.05 * gradient(bowl, 1.5, t)[0]",
+    "w = w + 0.02 * gradient(part, v, rows, 1, argnums=0) * gradient(lambda k: k**3 * t, 0.25 * i)",
+    "v = v - 0.05 * gradient(lambda u: np.sum(u[order] * w * s), v)",
+    "v = v - 0.05 * gradient(lambda u: np.sum(np.where(chosen, u, 0.5 * s) ** 2), v)",
+    "order[i % 3] = (order[i % 3] + 1) % 3",
     "rows[i % 3] *= 0.9",
     "w[i % 3] = w[i % 3] * 0.8 + s * 0.1",
     "scale = scale * 0.9 + 0.02 * i",

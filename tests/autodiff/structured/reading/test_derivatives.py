@@ -156,11 +156,29 @@ def through_a_function_that_reads_arrays(a: Any) -> Any:
     return y
 
 
+def at_constants(x: Any) -> Any:
+    total = 0.0
+    for i in range(3):
+        total = total + gradient(lambda w: w * w * x * (i + 1), 1.5)  # noqa: B023
+        total = total + gradient(lambda w, v: w * w * v, 0.5, x)[0]
+        total = total + gradient(inner, 0.25, x, argnums=1) * x
+    return total
+
+
+def with_integers(x: Any) -> Any:
+    order, low = np.array([2, 0, 1]), X < 0.0
+    for i in range(4):
+        x = x - 0.1 * gradient(lambda u: np.sum(u[order] * np.where(low, u, 0.5)) * i, x)  # noqa: B023
+        order[i % 3] = i % 2
+    return np.sum(x * x)
+
+
 READ: list[tuple[Callable, Any]] = [
     (of_globals, 0.3), (of_a_lambda, 0.3), (by_rows, X), (of_tasks, X), (with_momentum, X),
     (by_newton, 2.0), (by_second_derivatives, 2.0), (of_loops_and_branches, 0.4),
     (of_changing_captures, 0.7), (written_into, 0.7), (of_one_name, 0.7), (bound_later, 0.7),
-    (through_a_function_that_reads_arrays, 0.7), (of_float32, X.astype(np.float32)),
+    (through_a_function_that_reads_arrays, 0.7), (at_constants, 0.7), (with_integers, X),
+    (of_float32, X.astype(np.float32)),
 ]  # fmt: skip
 
 
