@@ -118,3 +118,12 @@ def _numbered(*arrays: np.ndarray) -> list[np.ndarray]:
         )
         for x in arrays
     ]
+
+
+def unshared(x: np.ndarray, others: list[np.ndarray]) -> np.ndarray:
+    """Return an array, or a copy of it if it may share memory with one of the others."""
+    is_view = x.base is not None
+    for y in others:  # arrays that own their memory never overlap
+        if x is y or ((is_view or y.base is not None) and np.may_share_memory(x, y)):
+            return x.copy()
+    return x

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from autodiff.mutation.memory_layout import unshared
 from autodiff.structured.recursive_calls import RuleLike
 from autodiff.trace.trace_stack import apart
 
@@ -58,7 +59,8 @@ class InnerGradient(RuleLike):
     def __call__(self, *args: Any) -> Any:
         """Return the gradient."""
         slopes = apart(_gradient, self.f, *args, argnums=self.places)
-        found = tuple([_unshared(x, args) for x in slopes])
+        arrays = [a for a in args if type(a) is np.ndarray]
+        found = tuple([unshared(x, arrays) if type(x) is np.ndarray else x for x in slopes])
         return found[0] if self.is_single else found
 
     def record(self, args: tuple, options: dict[str, Any], wanted: tuple[int, ...]) -> tuple:
@@ -94,12 +96,3 @@ def _like(x: Any, bar: Any) -> Any:
         full[...] = bar
         return full
     return type(x)(bar)
-
-
-def _unshared(x: Any, others: Sequence) -> Any:
-    """Return an array, or a copy of it if it may share memory with an argument."""
-    if type(x) is np.ndarray and any(
-        type(a) is np.ndarray and np.may_share_memory(x, a) for a in others
-    ):
-        return x.copy()
-    return x

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.mutation.memory_layout import unshared
 from autodiff.structured import runtime
 from autodiff.structured.call_nodes import (
     can_run,
@@ -189,20 +190,11 @@ class Sweep:
             if kind is np.ndarray:
                 if others is None:
                     others = [y for y in (*bars, *held) if type(y) is np.ndarray]
-                results[k] = x = _apart(x, others)
+                results[k] = x = unshared(x, others)
                 others.append(x)
             elif kind is np.float64 or kind is np.complex128:
                 results[k] = x.item()
         return tuple(results)
-
-
-def _apart(x: np.ndarray, others: list[np.ndarray]) -> np.ndarray:
-    """Return an array, or a copy of it if it may share memory with one of the others."""
-    is_view = x.base is not None
-    for y in others:  # arrays that own their memory never overlap
-        if x is y or ((is_view or y.base is not None) and np.may_share_memory(x, y)):
-            return x.copy()
-    return x
 
 
 class RecordedRun:

@@ -1,8 +1,19 @@
-"""The execution order of operations, by their source positions and enclosing loops."""
+"""The execution order of operations, by their source positions and enclosing loops; the loops."""
 
 from __future__ import annotations
 
-from autodiff.structured.form.function_ir import Block, For, Op, Slot, While, bodies_of, nodes_of
+from collections.abc import Iterator
+
+from autodiff.structured.form.function_ir import (
+    Block,
+    For,
+    If,
+    Op,
+    Slot,
+    While,
+    bodies_of,
+    nodes_of,
+)
 
 
 class Order:
@@ -42,3 +53,12 @@ def binds(body: list, slot: Slot) -> bool:
         or (isinstance(node, For) and node.slot is slot)
         for node in nodes_of(body)
     )
+
+
+def outermost_loops(nodes: list) -> Iterator[For | While]:
+    """Yield the loops that are in no other one, in source order."""
+    for node in nodes:
+        if isinstance(node, If):
+            yield from outermost_loops([*node.then, *node.otherwise])
+        elif isinstance(node, (For, While)):
+            yield node

@@ -6,13 +6,14 @@ import ast
 import platform
 import textwrap
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff.structured.form.function_ir import For, If, While, blocks_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.form.order import outermost_loops
 from autodiff.structured.native.containers.list_conversion import (
     SCOPE as LIST_SCOPE,
     check_items,
@@ -197,7 +198,7 @@ class NativeProgram:
                 self.module.drop(f"{name}_{direction}")
             return str(error)
         self.count += _loops_in(nodes)
-        self.loops.update(_outermost(nodes))
+        self.loops.update(outermost_loops(nodes))
         self.parts.append((nodes, forward, backward))
         return None
 
@@ -259,7 +260,7 @@ class NativeProgram:
 
     def _find_unbound(self, nodes: list, function: NativeFunction, binds: set[str]) -> None:
         """Find parameters that are not bound before the region: they are passed a dummy value."""
-        first = next(_outermost(nodes), None)
+        first = next(outermost_loops(nodes), None)
         if first is None:
             raise UnsupportedError("lists without loops")
         slots = {s.name: s for s in self.emitter.program.slots if s not in first.readable}
@@ -329,14 +330,6 @@ def _pops(body: list[ast.stmt]) -> bool:
     return any(isinstance(p, ast.Name) and p.id == "pop" for s in body for p in ast.walk(s))
 
 
-def _outermost(nodes: list) -> Iterator[For | While]:
-    for node in nodes:
-        if isinstance(node, If):
-            yield from _outermost([*node.then, *node.otherwise])
-        elif isinstance(node, (For, While)):
-            yield node
-
-
 def _has_lists(node: Any) -> bool:
     for block in blocks_of([node]):
         values = [v for op in block.ops for v in (op.out, *op.args) if v is not None]
@@ -346,4 +339,4 @@ def _has_lists(node: Any) -> bool:
 
 
 def _loops_in(nodes: list) -> int:
-    return sum(1 + _loops_in(node.body) for node in _outermost(nodes))
+    return sum(1 + _loops_in(node.body) for node in outermost_loops(nodes))

@@ -62,7 +62,8 @@ class DerivativeReader(RecursionReader):
                 raise UnsupportedError("a gradient with such argnums")
         g, values, place = self._closed(f, given)
         self._check_differentiated(g, values)
-        places, n_floats = tuple([place[i] for i in numbers]), sum(map(_is_float, values))
+        places = tuple([place[i] for i in numbers])
+        n_floats = sum(x.kind.has_floats for x in values)
         kinds = tuple([given[i].kind.general() for i in numbers])
         kind = kinds[0] if is_single else Kind(frozenset([tuple]), parts=kinds)
         rule = InnerGradient(g, places, is_single, n_floats)
@@ -82,7 +83,7 @@ class DerivativeReader(RecursionReader):
         if len(own) != len(given) or node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
             raise UnsupportedError("a gradient of a function with other parameters")
         names, values = [*own, *closure.values], [*given, *closure.values.values()]
-        order = sorted(range(len(names)), key=lambda i: not _is_float(values[i]))
+        order = sorted(range(len(names)), key=lambda i: not values[i].kind.has_floats)
         is_as_written = type(f) is Value and len(names) == len(own) and order == sorted(order)
         if not is_as_written or closure.functions:
             body = [*closure.functions.values(), *body_of(node)]
@@ -100,7 +101,7 @@ class DerivativeReader(RecursionReader):
         lowered = self.lower_separately(read)
         program = lowered.program
         y = program.returned
-        is_number = type(y) is Value and y.kind.is_scalar and _is_float(y)
+        is_number = type(y) is Value and y.kind.is_scalar and y.kind.has_floats
         if not is_number or y.kind.is_complex or y.kind.is_known:
             raise UnsupportedError("a gradient of a function that returns no real number")
         outside = (program.captured, program.bound, lowered.outside_objects, lowered.outside_lists)
@@ -130,10 +131,6 @@ def _check_rules(program: FunctionIR) -> None:
         is_safe = is_constant or kind == "non_differentiable" or is_builtin_rule(rule)
         if not is_safe or has_own_frule(op.f):
             raise UnsupportedError("a gradient of a function with rules of the user's")
-
-
-def _is_float(x: Value) -> bool:
-    return x.kind.has_floats
 
 
 def _is_leaf(x: Value) -> bool:

@@ -7,15 +7,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from autodiff.structured.blas_sums import factored, product_ahead, solve_factored
-from autodiff.structured.form.function_ir import For, If, Op, Value, While, ops_of
+from autodiff.structured.form.function_ir import Op, Value, ops_of
 from autodiff.structured.form.indices import parts_of_index
 from autodiff.structured.form.known_functions import CALLED
+from autodiff.structured.form.order import outermost_loops
 from autodiff.structured.writing.activity import is_unchanged_by
 from autodiff.structured.writing.rules.bound_rules import BoundRule
 from autodiff.structured.writing.rules.known_adjoints import matrix_function
@@ -66,7 +66,7 @@ def _product_ahead(e: Any, op: Op) -> str | None:
     x, y = sorted(op.args, key=lambda a: a.kind.ndim)
     factors = sorted(text.partition("->")[0].split(","), key=len)
     place = _place_of_row(x)
-    loop = next((n for n in _outermost_loops(e.program.body) if op in ops_of([n])), None)
+    loop = next((n for n in outermost_loops(e.program.body) if op in ops_of([n])), None)
     if place is None or loop is None:
         return None
     if not all(is_unchanged_by(a.root, [loop]) for a in (x, y)):
@@ -94,11 +94,3 @@ def _place_of_row(x: Value) -> tuple[int, int] | None:
 
 
 _OTHER_PARTS = frozenset({"known", "slice", "array"})
-
-
-def _outermost_loops(nodes: list) -> Iterator[For | While]:
-    for node in nodes:
-        if isinstance(node, If):
-            yield from _outermost_loops([*node.then, *node.otherwise])
-        elif isinstance(node, (For, While)):
-            yield node
