@@ -14,7 +14,8 @@ from autodiff.intercept.runtime import replacements
 from autodiff.intercept.source import fusion_sites, original_code, rewritten_code
 from autodiff.intercept.syntax import syntax_ops
 from autodiff.numpy_api import array_subclass_methods, array_subclasses
-from autodiff.structured import calls as structured_calls, inner_gradients
+from autodiff.structured import calls as structured_calls
+from autodiff.structured.callables import inner_gradients
 from autodiff.trace import jvp_trace
 from autodiff.trace.checks import number_classes
 from chainrules_core.interpreter.places import add_engine

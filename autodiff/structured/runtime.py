@@ -15,11 +15,12 @@ from autodiff.functions import facts_of
 from autodiff.repeatable import is_repeatable
 from autodiff.structured.argument_forms import KNOWN
 from autodiff.structured.call_nodes import rule_of
+from autodiff.structured.callables.inner_gradients import InnerGradient
+from autodiff.structured.callables.recursive_calls import RecursiveCallee
 from autodiff.structured.form.function_ir import Value, blocks_of, ops_of
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, is_member, kind_of
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.form.plain_classes import is_plain_class
-from autodiff.structured.inner_gradients import InnerGradient
 from autodiff.structured.list_arguments import (
     SCOPE as LIST_SCOPE,
     ListArgument,
@@ -30,7 +31,6 @@ from autodiff.structured.list_arguments import (
 from autodiff.structured.loop_checkpoints import SCOPE as CHECKPOINT_SCOPE
 from autodiff.structured.reading.lowering import Lowered, lower
 from autodiff.structured.reading.scopes import CELLS_OF_CALLEE, guarded_value
-from autodiff.structured.recursive_calls import RecursiveCallee
 from autodiff.structured.respecialization import Respecializing
 from autodiff.structured.runtime_library import (
     SCOPE,

@@ -12,9 +12,9 @@ import numpy as np
 from autodiff.autocompile.pure_functions import is_pure_by_rule
 from autodiff.caches import calls_python
 from autodiff.functions import facts_of, is_new_memory
+from autodiff.structured.callables.recursive_calls import RuleLike
 from autodiff.structured.form.function_ir import Op, known
 from autodiff.structured.form.kinds import Kind
-from autodiff.structured.recursive_calls import RuleLike
 from chainrules_core import frule, rrule
 from chainrules_core.define.scalar import ScalarRule
 from chainrules_core.registry.entries import key_of

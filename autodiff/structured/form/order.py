@@ -1,4 +1,4 @@
-"""The execution order of operations, by their source positions and enclosing loops; the loops."""
+"""The execution order of operations, and which loops are in no other one."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autodiff.dispatch.arguments import place_of_out
+from autodiff.structured.callables.recursive_calls import RecursionKindError, RuleLike
 from autodiff.structured.form.function_ir import (
     LIST_WRITES,
     WRITES,
@@ -73,7 +74,6 @@ from autodiff.structured.reading.scopes import (
     content_of,
     is_the_same,
 )
-from autodiff.structured.recursive_calls import RecursionKindError, RuleLike
 
 _NONE = Kind(frozenset([type(None)]))
 _MOST_CALLS = 20_000

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
+from autodiff.structured.callables.inner_gradients import is_gradient
 from autodiff.structured.form.function_ir import (
     Columns,
     HeldRange,
@@ -45,7 +46,6 @@ from autodiff.structured.form.known_functions import (
     method_of_number,
 )
 from autodiff.structured.form.plain_classes import record_class
-from autodiff.structured.inner_gradients import is_gradient
 from autodiff.structured.reading.containers.classes import (
     class_of,
     is_asked_by_class,

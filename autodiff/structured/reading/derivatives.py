@@ -18,6 +18,8 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+from autodiff.structured.callables.inner_gradients import InnerGradient
+from autodiff.structured.callables.recursive_calls import RuleLike
 from autodiff.structured.form.function_ir import (
     FunctionIR,
     Op,
@@ -29,11 +31,9 @@ from autodiff.structured.form.function_ir import (
 )
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.form.known_functions import has_own_frule, is_builtin_rule
-from autodiff.structured.inner_gradients import InnerGradient
 from autodiff.structured.reading.parameters import positional_parameters
 from autodiff.structured.reading.recursion import RecursionReader, body_of
 from autodiff.structured.reading.scopes import LocalFunction
-from autodiff.structured.recursive_calls import RuleLike
 from autodiff.structured.writing.rules.bound_rules import resolve_rules
 from chainrules_core import frule, rrule
 from chainrules_core.define.scalar import ScalarRule

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from autodiff.intercept.source.library_code import is_library, is_ours
+from autodiff.structured.callables.recursive_calls import RecursiveCallee
 from autodiff.structured.form.function_ir import (
     WRITES,
     FunctionIR,
@@ -76,7 +77,6 @@ from autodiff.structured.reading.recursion import (
     nonlocal_names,
 )
 from autodiff.structured.reading.scopes import AttributeView, LocalFunction, Scope
-from autodiff.structured.recursive_calls import RecursiveCallee
 
 if TYPE_CHECKING:
     from autodiff.structured.list_arguments import ListArgument

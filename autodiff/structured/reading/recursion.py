@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.structured.callables.recursive_calls import RecursionKindError, RecursiveCallee
 from autodiff.structured.form.function_ir import (
     InstanceValue,
     Named,
@@ -21,7 +22,6 @@ from autodiff.structured.form.kinds import Kind, UnsupportedError, join
 from autodiff.structured.reading.iteration.generators import GeneratorReader, own_nodes
 from autodiff.structured.reading.parameters import parameters_of
 from autodiff.structured.reading.scopes import LocalFunction, Scope
-from autodiff.structured.recursive_calls import RecursionKindError, RecursiveCallee
 
 
 class RecursesError(UnsupportedError):

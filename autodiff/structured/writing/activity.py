@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from autodiff.structured.callables.recursive_calls import RecursiveCallee
 from autodiff.structured.form.function_ir import (
     LIST_WRITES,
     WITHOUT_VALUES,
@@ -27,7 +28,6 @@ from autodiff.structured.form.function_ir import (
 )
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import makes_new
-from autodiff.structured.recursive_calls import RecursiveCallee
 from autodiff.structured.writing.rules.bound_rules import is_elementwise
 from autodiff.trace.checks.conversions import OF_SHAPE
 from chainrules_core import AbstractZero

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.python_operators import SIGNS
+from autodiff.structured.callables.recursive_calls import RecursiveCallee
 from autodiff.structured.form.function_ir import (
     LIST_WRITES,
     Block,
@@ -23,7 +24,6 @@ from autodiff.structured.form.function_ir import (
 )
 from autodiff.structured.form.indices import WHOLE, has_arrays, has_places, region_of
 from autodiff.structured.form.known_functions import CALLED
-from autodiff.structured.recursive_calls import RecursiveCallee
 from autodiff.structured.writing.activity import (
     is_active,
     is_rounded,

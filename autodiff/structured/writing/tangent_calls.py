@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.partial_source import NoSourceError, written_source
+from autodiff.structured.callables.pushforward import Pushforward
 from autodiff.structured.form.function_ir import Op, Value, known
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import (
@@ -19,7 +20,6 @@ from autodiff.structured.form.known_functions import (
     is_builtin_rule,
     most_items,
 )
-from autodiff.structured.pushforward import Pushforward
 from autodiff.structured.writing.activity import depends, is_active
 from autodiff.structured.writing.rules.bound_rules import (
     BoundRule,

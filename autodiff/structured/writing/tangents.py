@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.structured.callables.recursive_calls import RecursiveCallee
 from autodiff.structured.form.function_ir import (
     LIST_WRITES,
     WRITES,
@@ -28,7 +29,6 @@ from autodiff.structured.form.function_ir import (
 from autodiff.structured.form.indices import WHOLE
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import makes_new
-from autodiff.structured.recursive_calls import RecursiveCallee
 from autodiff.structured.runtime_library import ChangedError, check_array
 from autodiff.structured.writing.activity import depends, holds_active, is_active
 from autodiff.structured.writing.result_guards import needs_guard

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.structured.callables.recursive_calls import RecursiveCallee
 from autodiff.structured.form.function_ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.recursive_calls import RecursiveCallee
 from autodiff.structured.runtime_library import eigh_back
 from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.rules.bound_rules import BoundRule

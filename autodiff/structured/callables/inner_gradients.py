@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.mutation.memory_layout import unshared
-from autodiff.structured.recursive_calls import RuleLike
+from autodiff.structured.callables.recursive_calls import RuleLike
 from autodiff.trace.trace_stack import apart
 
 _gradient: Callable

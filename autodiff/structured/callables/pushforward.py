@@ -7,7 +7,7 @@ from typing import Any
 
 from autodiff.dispatch import call as calls
 from autodiff.dispatch.arguments import of_level
-from autodiff.structured.recursive_calls import RuleLike
+from autodiff.structured.callables.recursive_calls import RuleLike
 from autodiff.trace.jvp_trace import tangent_out
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tape import Forward

@@ -1,0 +1,1 @@
+"""Callables of the engine in programs, which record their own pullbacks as rules do."""
