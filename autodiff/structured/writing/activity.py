@@ -311,20 +311,44 @@ def _has_active(memory: Memory, values: list[Value | None]) -> bool:
 
 
 def _loses_derivatives(program: FunctionIR) -> bool:
-    """Whether a result without derivative is computed from active values.
+    """Whether a result without derivative, computed from active values, may decide a branch.
 
-    It may decide a branch: a truth value, an integer, or a float such as a sign that is compared
-    later.
+    It may be a truth value, an integer, or a float such as a sign that is compared later. An array
+    (a mask) counts only if a test is computed from it, as it does while the function is traced.
     """
     if any(map(is_active, tests_of(program.body))):  # whether a float is zero
         return True
-    return any(
-        op.code == "call"
+    lost = [
+        op.out
+        for op in ops_of(program.body)
+        if op.code == "call"
         and op.f not in OF_SHAPE
         and not is_active(op.out)
         and any(map(is_active, op.args))
-        for op in ops_of(program.body)
-    )
+    ]
+    return any(not v.kind.is_array for v in lost) or _decide(lost, program)
+
+
+def _decide(arrays: list[Value], program: FunctionIR) -> bool:
+    """Whether a test may be computed from one of these arrays."""
+    found: set[Any] = set(arrays)  # values, and the variables and memory that hold them
+    blocks = list(blocks_of(program.body))
+    before = 0
+    while before < len(found):
+        before = len(found)
+        for block in blocks:
+            for op in block.ops:
+                given = {*op.operands, *[v.root for v in op.operands if v.memory is not None]}
+                if op.code == "read":
+                    given.add(op.data)
+                if found.isdisjoint(given):
+                    continue
+                if op.out is not None:
+                    found.add(op.out)
+                if op.code in WRITES or op.code in LIST_WRITES:
+                    found.add(op.args[0].root)
+            found.update(slot for slot, v in block.writes.items() if v in found)
+    return not found.isdisjoint(tests_of(program.body))
 
 
 def reached_results(

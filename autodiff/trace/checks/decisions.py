@@ -24,7 +24,7 @@ import sys
 import threading
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -74,10 +74,22 @@ class Decision:
         self.is_mask = False
         self.places: list[Any] = []
 
-    def searches(self) -> list[Decision]:
-        """Return itself, if it has compared several times, with different outcomes."""
-        is_search = not self.is_mask and self.times >= _REPEATED and len(self.outcomes) > 1
-        return [self] if is_search else []
+    def is_search(self) -> bool:
+        """Whether it has compared several times, with different outcomes."""
+        return not self.is_mask and self.times >= _REPEATED and len(self.outcomes) > 1
+
+    def decisions(self) -> list[Decision]:
+        """Return itself."""
+        return [self]
+
+    def together_with(self, other: Decision) -> Decision:
+        """Return the comparisons of both, which are at the same place."""
+        both = Decision(self.code, self.instruction)
+        both.times = self.times + other.times
+        both.outcomes = self.outcomes | other.outcomes
+        both.is_mask = self.is_mask and other.is_mask
+        both.places = self.places + other.places
+        return both
 
     def where(self) -> str:
         """Return the function, the file and the line."""
@@ -99,33 +111,29 @@ class UnnotedCall:
         Traces the call on a tape of its own; it returns the `Linearised` of this run.
     """
 
-    __slots__ = ("_further", "found", "is_mask", "places", "trace")
+    __slots__ = ("_found", "is_mask", "places", "trace")
 
     def __init__(self, places: list[Any], trace: Callable[[], Any]) -> None:
         self.places = places
         self.trace = trace
         self.is_mask = False
-        self.found: list[Decision] = []
-        self._further: Iterator[Decision] | None = None
+        self._found: list[Decision] | None = None
 
-    def searches(self) -> Iterator[Decision]:
-        """Yield the searches in the call; their places are those of the arguments they ask for."""
-        yield from self.found
-        if self._further is None:
-            self._further = self._searches()
-        for search in self._further:
-            self.found.append(search)
-            yield search
+    def decisions(self) -> list[Decision]:
+        """Return the decisions in the call; their places are those of the arguments compared."""
+        if self._found is None:
+            self._found = self._traced()
+        return self._found
 
-    def _searches(self) -> Iterator[Decision]:
-        """Trace the call, and yield the searches in it."""
+    def _traced(self) -> list[Decision]:
         traced = self.trace()
         leaves = [range(start, end) for start, end in _bounds(traced)]
-        for search in [s for d in traced.tape.decisions.values() for s in d.searches()]:
-            reached = _reached(search, traced)
+        found = [d for part in traced.tape.decisions.values() for d in part.decisions()]
+        for decision in found:
+            reached = _reached(decision, traced)
             asks = [_is_among(reached, of_argument, traced) for of_argument in leaves]
-            search.places = list(itertools.compress(self.places, asks))
-            yield search
+            decision.places = list(itertools.compress(self.places, asks))
+        return found
 
 
 class _Last(threading.local):
@@ -264,22 +272,36 @@ def _bounds(traced: Any) -> list[tuple[int, int]]:
 def _search_on(leaves: range, traced: Any) -> Decision | None:
     """Return a search whose compared values depend on one of these leaves."""
     is_only = len(traced.ends) == 1
-    for decision in traced.tape.decisions.values():
-        if type(decision) is UnnotedCall and not _depends(decision, leaves, traced):
-            continue  # it need not be traced again
-        for search in decision.searches():
-            if is_only or _depends(search, leaves, traced):
-                return search
+    asked_for = [
+        decision
+        for decision in traced.tape.decisions.values()
+        if type(decision) is Decision or _depends(decision, leaves, traced)
+    ]  # other calls need not be traced again
+    for search in _searches(asked_for):
+        if is_only or _depends(search, leaves, traced):
+            return search
     return None
+
+
+def _searches(decisions: Iterable[Decision | UnnotedCall]) -> Iterator[Decision]:
+    """Yield the searches; the comparisons of all calls at one place count together."""
+    found: dict[Any, Decision] = {}
+    for part in decisions:
+        for decision in part.decisions():
+            place = decision.code, decision.instruction
+            earlier = found.get(place)
+            found[place] = decision if earlier is None else earlier.together_with(decision)
+            if found[place].is_search():
+                yield found[place]
 
 
 def check_forward(f: Callable, tape: Tape, y: Any) -> None:
     """Warn about searches; `y` is the result of a run in forward mode, which has no tangent."""
     if all(map(_is_discrete, leaves_of(y))):
         return
-    searches = [s for decision in tape.decisions.values() for s in decision.searches()]
-    if searches:
-        _warn(f, "its arguments", searches[0])
+    search = next(_searches(tape.decisions.values()), None)
+    if search is not None:
+        _warn(f, "its arguments", search)
 
 
 def _is_discrete(x: Any) -> bool:

@@ -97,6 +97,49 @@ def test_a_call_is_not_traced_again_for_an_argument_that_it_does_not_get(
     assert runs == ["halvings"]
 
 
+def means_of_bins(x, edges):
+    means = np.zeros(len(edges) - 1)
+    for i in range(len(edges) - 1):
+        mask = np.logical_and(edges[i] <= x, x < edges[i + 1])
+        if i < 5:
+            means[i] = (x * x)[mask].mean()
+    return means
+
+
+def test_a_call_is_not_traced_again_if_no_mask_decides_about_a_branch(
+    runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(run: calls.ProgramRun) -> None:
+        raise AssertionError("it was traced")
+
+    monkeypatch.setattr(calls.ProgramRun, "traced_again", never)
+    x, edges = np.linspace(0.0, 0.99, 40), np.linspace(0.0, 1.0, 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        slopes, none = gradient(lambda x, e: np.sum(means_of_bins(x, e)), x, edges)
+    np.testing.assert_allclose(slopes, 2.0 * x / 10.0)
+    assert not none.any()
+    assert runs == ["means_of_bins"]
+
+
+def bisected_by_masks(x):
+    low, high = np.zeros(3), np.full(3, 4.0)
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        is_above = [middle * middle > x]
+        if np.any(is_above[0]):
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def test_masks_that_decide_are_a_search(runs: list[str]) -> None:
+    with pytest.warns(autodiff.NoPathWarning, match="bisected_by_masks"):
+        gradient(lambda x: np.sum(bisected_by_masks(x) * 1.0), np.array([2.0, 3.0, 1.5]))
+    assert runs == ["bisected_by_masks"]
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_written_searches(seed: int) -> None:
     program, arguments = judge.load(generators.write("decisions", seed))
