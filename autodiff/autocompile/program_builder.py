@@ -10,8 +10,8 @@ from autodiff.autocompile import call_records, pure_functions
 from autodiff.autocompile.call_records import CallRecord, DerivativeCall
 from autodiff.autocompile.purity_analysis import Impurity, Proof
 from autodiff.autocompile.user_classes import is_plain_class
+from autodiff.compiler.call_recording import recorded
 from autodiff.compiler.compile_errors import MISMATCH, BudgetExceededError
-from autodiff.compiler.compiled_function import recorded
 from autodiff.compiler.tiering.budget import Budget, clock
 from autodiff.trace.pytree import leaves_of, parts_of
 from chainrules_core.interpreter.collector import uncollected

@@ -9,7 +9,6 @@ FOLDERS = (
 MOST = 500
 # File → why it is longer.
 LONGER = {
-    "autodiff/compiler/compiled_function.py": "from a call to the program that makes it",
     "autodiff/compiler/passes/batching.py": "one walk over a program: products, sums and stacks",
     "autodiff/compiler/recording/recorder.py": "one class: what each kind of call writes down",
     "autodiff/intercept/runtime/replacements.py": "one table of what is called in place of what",

@@ -7,7 +7,7 @@ import pytest
 
 import autodiff
 from autodiff import compile, gradient
-from autodiff.compiler import compiled_function
+from autodiff.compiler import variants
 from autodiff.compiler.kernels import lowering_table
 
 rng = np.random.default_rng(0)
@@ -434,7 +434,7 @@ def test_constants_of_equal_elements_are_read_in_the_kernel(interpreted):
 
 @pytest.mark.parametrize("backend", ["native", "auto"])
 def test_only_who_asks_for_machine_code_waits_for_it(interpreted, monkeypatch, backend):
-    monkeypatch.setattr(compiled_function, "_MOST_SECONDS", 0.0)
+    monkeypatch.setattr(variants, "_MOST_SECONDS", 0.0)
     compiled = compile(lambda *a: gradient(rnn, *a), backend=backend)
     for _ in range(70):
         compiled(*POINTS[0])

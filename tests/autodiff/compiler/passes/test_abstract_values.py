@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff.compiler import compiled_function
+from autodiff.compiler import variants
 from autodiff.compiler.recording.ir import Program, effect, guard, replaced
 from tests.autodiff.compiler.passes import test_batching, test_same_values
 from tests.helpers import load_programs
@@ -39,13 +39,13 @@ for _f, _x in load_programs("arrays").PROGRAMS:
 def test_values(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     f, x = CASES[name]
     programs: list[Program] = []
-    tiled = compiled_function.tile_program
+    tiled = variants.tile_program
 
     def noted(program: Program, *options: Any) -> Program:
         programs.append(program)
         return tiled(program, *options)
 
-    monkeypatch.setattr(compiled_function, "tile_program", noted)
+    monkeypatch.setattr(variants, "tile_program", noted)
     with np.errstate(all="ignore"):
         autodiff.compile(f, backend="python")(x)
         for program in programs:

@@ -1,0 +1,241 @@
+"""From a call to a variant: the call is recorded, and what it read is guarded."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.compile_errors import MISMATCH, NotRecordedError
+from autodiff.compiler.passes.simplify import has_nan
+from autodiff.compiler.python_backend.emitter import restored
+from autodiff.compiler.recording import effect_hooks as effect_hooks
+from autodiff.compiler.recording.captured_guards import dependencies
+from autodiff.compiler.recording.changing_objects import Ways, is_new_way
+from autodiff.compiler.recording.content_guards import SIMPLE
+from autodiff.compiler.recording.dependency import Dependency
+from autodiff.compiler.recording.executed_code import Place, Watch, places_of
+from autodiff.compiler.recording.guard_source import checks_of
+from autodiff.compiler.recording.ir import Program, Ref, Step, effect, guard, read_by_guards
+from autodiff.compiler.recording.recorder import Recording
+from autodiff.compiler.recording.results import Outputs
+from autodiff.compiler.recording.signature_guards import MAY_CHANGE, Inputs, Names
+from autodiff.compiler.tiering.budget import Budget
+from autodiff.compiler.variants import Variant, VariantBuilder
+from autodiff.intercept import intercept
+from autodiff.mutation import written_arguments
+from autodiff.trace.pytree import leaves_of, parts_of
+from autodiff.trace.trace_stack import recording as at_level
+from chainrules_core.rules import name_of
+
+_READ = (*SIMPLE, bytes, tuple, list, dict, *MAY_CHANGE)
+_READ_WITH_SUBCLASSES = (np.ndarray, np.generic, np.random.Generator)
+"""Classes of arguments that a program reads or compares at each call."""
+
+
+def recorded(
+    f: Callable,
+    args: tuple,
+    kwargs: dict[str, Any],
+    backend: str,
+    also: Sequence[Callable] = (),
+    exact: bool = False,
+    budget: Budget | None = None,
+    numbers: Mapping[Place, str] = types.MappingProxyType({}),
+    keep_loops: bool = False,
+    is_proved: Callable[[set[Place]], bool] = lambda _: False,
+) -> tuple[Variant, Any]:
+    """Record a call; return a variant, and the result.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    args, kwargs : tuple, dict
+        Its arguments.
+    backend : str
+        As for `compile`.
+    also : sequence of callable
+        Functions whose outer variables are guarded as well.
+    exact : bool
+        Whether `f` is known to branch on the last bits of a value.
+    budget : Budget, optional
+        What recording and compiling may cost.
+    numbers : mapping
+        Which variables must be numbers at which lines.
+    keep_loops : bool
+        Whether loops run as structured programs; otherwise they are unrolled.
+    is_proved : callable
+        Says whether a proof shows that of the user's code only functions at these places run.
+
+    Returns
+    -------
+    tuple of (Variant, Any)
+        The variant, and the result of the call.
+
+    Raises
+    ------
+    NotRecordedError
+        If the call cannot be recorded.
+    """
+    budget = budget or Budget()
+    arguments = (*args, *kwargs.values())
+    outside, places = _outer_reads(f, also, arguments)
+    watch, states = Watch(places, numbers, is_proved(places)), generator_states(arguments)
+
+    def attempt(strict: bool = False) -> tuple:
+        restored(*states)  # so that each attempt draws the same numbers
+        with watch:
+            return _record_once(f, args, kwargs, budget, keep_loops, strict, outside)
+
+    try:
+        tape, inputs, outputs, parameters = attempt()
+    except Exception as error:
+        for d in outside:
+            d.undo()
+        if keep_loops or numbers or not getattr(error, "as_steps", False):
+            raise  # `numbers` cannot be checked in the lines that a structured program runs
+        keep_loops = True
+        tape, inputs, outputs, parameters = attempt()
+    if tape.assumes_no_nan and any(map(_is_nan, leaves_of(outputs.value))):
+        tape, inputs, outputs, parameters = attempt(strict=True)
+    _check_unchanged(f, outside)
+    if watch.unseen:
+        raise NotRecordedError(f"runs {watch.unseen}, which its code does not name")
+    program = _program(tape, inputs, outputs)
+    inputs.checks[:0] = checks_of(outside, inputs.names)
+    inputs.names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
+    loops = [(owner, not calls.is_one_step) for owner, calls in tape.loops.items()]
+    builder = VariantBuilder(f, inputs, outputs, parameters, backend, loops, budget)
+    has_branches = any(s.f is guard and s.args[1] is not has_nan for s in program.steps)
+    can_be_rerun = not any(s.f is effect for s in program.steps)
+    may_change_branch = has_branches and can_be_rerun
+    variant = builder.variant(program, last=not may_change_branch)
+    if may_change_branch and (exact or _changes_branch(variant, arguments)):
+        program.exact = read_by_guards(program.steps)
+        variant = builder.variant(program, last=True)
+    else:
+        builder.promote(variant)
+    variant.leaves_arguments = not inputs.are_written
+    for effect_of_call in tape.late:  # nothing can fail any more
+        effect_of_call()
+    return variant, outputs.value
+
+
+def _outer_reads(
+    f: Callable, also: Sequence[Callable], arguments: tuple
+) -> tuple[list[Dependency], set[Place]]:
+    """Return the outer variables that functions read, and the places of their code.
+
+    Raise if a variable cannot be guarded.
+    """
+    outside: list[Dependency] = []
+    places: set[Place] = set()
+    for k, g in enumerate((f, *also)):
+        read, why_not, functions = dependencies(g, () if k else _objects_in(arguments))
+        outside += read
+        places |= places_of(functions)
+        if why_not:
+            raise NotRecordedError(f"{name_of(g)} {why_not}")
+        contents = [d.inside for d in read if d.inside is not None]
+        if not all(c.is_small if k else c.is_whole for c in contents):
+            raise NotRecordedError(f"{name_of(g)} reads more than can be compared")
+    return outside, places
+
+
+def _objects_in(x: Any) -> list[tuple[Any, frozenset[str]]]:
+    """Return what is in a pytree besides numbers, arrays, texts and plain containers of them.
+
+    With each come the attributes that are on all ways to it.
+    """
+    seen: Ways = {}
+    waiting: list[tuple[Any, frozenset[str]]] = [(x, frozenset())]
+    while waiting:
+        x, path = waiting.pop()
+        if not is_new_way(seen, x, path):  # an object may refer to itself
+            continue
+        path = seen[id(x)][1]
+        has_attributes = not isinstance(x, (tuple, list, dict))
+        for key, part in parts_of(x) or ():
+            waiting.append((part, path | {key} if has_attributes else path))
+    return [
+        (x, path)
+        for x, path in seen.values()
+        if type(x) not in _READ and not isinstance(x, _READ_WITH_SUBCLASSES)
+    ]
+
+
+def generator_states(given: tuple) -> list[tuple[Any, Any]]:
+    """Return the random generators among the arguments, with their states."""
+    generators = [g for g in leaves_of(given) if isinstance(g, np.random.Generator)]
+    return [(g, g.bit_generator.state) for g in generators]
+
+
+def _check_unchanged(f: Callable, outside: list[Dependency]) -> None:
+    """Undo what a function has changed in its outer variables; raise if there is anything."""
+    changed = [d.label for d in outside if d.undo()]
+    if changed:
+        raise NotRecordedError(f"{name_of(f)} changes {changed[0]!r}, which is not its own")
+
+
+def _record_once(
+    f: Callable, args: tuple, kwargs: dict[str, Any], budget: Budget,
+    keep_loops: bool, strict: bool, outside: list[Dependency],
+) -> tuple[Recording, Inputs, Outputs, list[str]]:  # fmt: skip
+    tape = Recording(strict, budget, keep_loops)
+    inputs = Inputs(tape, Names())
+    parameters = [f"a{i}" for i in range(len(args) + len(kwargs))]
+    given = list(zip(parameters, (*args, *kwargs.values()), strict=True))
+    traced = [inputs.traced(a, name) for name, a in given]
+    tape.generators = inputs.generators
+    named = dict(zip(kwargs, traced[len(args) :], strict=True))
+    watched = written_arguments.watch(inputs.containers())
+    try:
+        with at_level(tape):
+            y = intercept(f)(*traced[: len(args)], **named)
+        outputs = Outputs(tape, y, inputs, [d.value for d in outside])
+    except NotRecordedError as error:
+        error.loops = list(tape.loops)
+        raise
+    finally:
+        written_arguments.end_watch(watched)
+        has_changed = inputs.have_changed()
+        tape.close()
+    if has_changed:
+        raise NotRecordedError("changes an argument that holds neither floats nor arrays")
+    if tape.spoilt:
+        raise NotRecordedError(tape.spoilt)
+    if tape.has_changed():
+        raise NotRecordedError("a function without source writes into an array after its use")
+    inputs.check_written(f, given, any(d.may_be_written() for d in outside))
+    return tape, inputs, outputs, parameters
+
+
+def _program(tape: Recording, inputs: Inputs, outputs: Outputs) -> Program:
+    steps = tape.steps
+    if tape.assumes_no_nan:
+        for x in outputs.leaves:
+            if type(x) is Ref and _is_inexact(tape.metas[x.i]):
+                steps.append(Step(guard, (x, has_nan, False), None, -1))
+    return Program(steps, tape.metas, inputs.numbers, outputs.leaves)
+
+
+def _changes_branch(variant: Variant, args: tuple) -> bool:
+    """Whether a program fails its own guards, because a branch depends on the last bits."""
+    try:
+        return variant.run(*args) is MISMATCH
+    except Exception:  # a later call that raises it runs as written
+        return False
+
+
+def _is_inexact(meta: Any) -> bool:
+    return meta.type in (float, complex) or (meta.dtype is not None and meta.dtype.kind in "fc")
+
+
+def _is_nan(x: Any) -> bool:
+    if isinstance(x, (float, complex)):
+        return x != x
+    is_inexact = isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fc"
+    return is_inexact and bool(np.isnan(x).any())
