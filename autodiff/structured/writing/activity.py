@@ -316,14 +316,55 @@ def _loses_derivatives(program: FunctionIR) -> bool:
     It may decide a branch: a truth value, an integer, or a float such as a sign that is compared
     later.
     """
-    if any(map(is_active, tests_of(program.body))):  # whether a float is zero
-        return True
-    return any(
-        op.code == "call"
+    return any(map(is_active, tests_of(program.body))) or bool(_without_derivatives(program))
+
+
+def _without_derivatives(program: FunctionIR) -> list[Value]:
+    """Return the results without derivative that are computed from active values."""
+    return [
+        op.out
+        for op in ops_of(program.body)
+        if op.code == "call"
         and op.f not in OF_SHAPE
         and not is_active(op.out)
         and any(map(is_active, op.args))
-        for op in ops_of(program.body)
+    ]
+
+
+def _may_search(program: FunctionIR) -> bool:
+    """Whether what is computed without derivative may decide a branch: numbers always may.
+
+    Arrays such as masks may, if a test, a trip count, or a result that is no float depends on them.
+    """
+    if any(map(is_active, tests_of(program.body))):  # whether a float is zero
+        return True
+    found = _without_derivatives(program)
+    return not all(v.kind.is_array for v in found) or _decide(found, program)
+
+
+def _decide(values: list[Value], program: FunctionIR) -> bool:
+    """Whether a test, a trip count, or a result that is no float, depends on inactive values."""
+    known: set[Value | Slot | Memory] = {v.root if v.memory is not None else v for v in values}
+
+    def follows(v: Value) -> bool:
+        return (v.root if v.memory is not None else v) in known
+
+    blocks, before = list(blocks_of(program.body)), 0
+    while len(known) > before:
+        before = len(known)
+        for block in blocks:
+            for op in block.ops:
+                is_bound = op.code == "read" and op.data in known
+                if is_bound or any(map(follows, op.operands)):
+                    v = op.args[0] if op.code in WRITES | LIST_WRITES else op.out
+                    if v is not None and not is_active(v):
+                        known.add(v.root if v.memory is not None else v)
+            known.update(slot for slot, v in block.writes.items() if follows(v))
+    counts = [v for node in nodes_of(program.body) if isinstance(node, For) for v in node.bounds]
+    results = [v for v in flat(program.returned) if not v.kind.is_inexact]
+    written = [s for s in program.parameters if s.memory is not None and s.root in known]
+    return any(not (s.kind and s.kind.is_inexact) for s in written) or any(
+        map(follows, [*tests_of(program.body), *counts, *results])
     )
 
 
@@ -345,7 +386,7 @@ def reached_results(
             mark_active(program, {i})
             reached = [*map(is_active, outputs), *[s.root.is_active for s in written]]
             found[i] = [k for k, is_reached in enumerate(reached) if is_reached]
-            lacks_one = lacks_one or (not all(reached) and _loses_derivatives(program))
+            lacks_one = lacks_one or (not all(reached) and _may_search(program))
     finally:
         _unmark(program)
         mark_active(program, variables)
