@@ -311,14 +311,17 @@ def _has_active(memory: Memory, values: list[Value | None]) -> bool:
 
 
 def _loses_derivatives(program: FunctionIR) -> bool:
-    """Whether a result without derivative, computed from active values, may decide a branch.
+    """Whether a result without derivative is computed from active values.
 
-    It may be a truth value, an integer, or a float such as a sign that is compared later. An array
-    (a mask) counts only if a test is computed from it, as it does while the function is traced.
+    It may decide a branch: a truth value, an integer, or a float such as a sign that is compared
+    later.
     """
-    if any(map(is_active, tests_of(program.body))):  # whether a float is zero
-        return True
-    lost = [
+    return any(map(is_active, tests_of(program.body))) or bool(_without_derivatives(program))
+
+
+def _without_derivatives(program: FunctionIR) -> list[Value]:
+    """Return the results without derivative that are computed from active values."""
+    return [
         op.out
         for op in ops_of(program.body)
         if op.code == "call"
@@ -326,29 +329,43 @@ def _loses_derivatives(program: FunctionIR) -> bool:
         and not is_active(op.out)
         and any(map(is_active, op.args))
     ]
-    return any(not v.kind.is_array for v in lost) or _decide(lost, program)
 
 
-def _decide(arrays: list[Value], program: FunctionIR) -> bool:
-    """Whether a test may be computed from one of these arrays."""
-    found: set[Any] = set(arrays)  # values, and the variables and memory that hold them
-    blocks = list(blocks_of(program.body))
-    before = 0
-    while before < len(found):
-        before = len(found)
+def _may_search(program: FunctionIR) -> bool:
+    """Whether what is computed without derivative may decide a branch: numbers always may.
+
+    Arrays such as masks may, if a test, a trip count, or a result that is no float depends on them.
+    """
+    if any(map(is_active, tests_of(program.body))):  # whether a float is zero
+        return True
+    found = _without_derivatives(program)
+    return not all(v.kind.is_array for v in found) or _decide(found, program)
+
+
+def _decide(values: list[Value], program: FunctionIR) -> bool:
+    """Whether a test, a trip count, or a result that is no float, depends on inactive values."""
+    known: set[Value | Slot | Memory] = {v.root if v.memory is not None else v for v in values}
+
+    def follows(v: Value) -> bool:
+        return (v.root if v.memory is not None else v) in known
+
+    blocks, before = list(blocks_of(program.body)), 0
+    while len(known) > before:
+        before = len(known)
         for block in blocks:
             for op in block.ops:
-                given = {*op.operands, *[v.root for v in op.operands if v.memory is not None]}
-                if op.code == "read":
-                    given.add(op.data)
-                if found.isdisjoint(given):
-                    continue
-                if op.out is not None:
-                    found.add(op.out)
-                if op.code in WRITES or op.code in LIST_WRITES:
-                    found.add(op.args[0].root)
-            found.update(slot for slot, v in block.writes.items() if v in found)
-    return not found.isdisjoint(tests_of(program.body))
+                is_bound = op.code == "read" and op.data in known
+                if is_bound or any(map(follows, op.operands)):
+                    v = op.args[0] if op.code in WRITES | LIST_WRITES else op.out
+                    if v is not None and not is_active(v):
+                        known.add(v.root if v.memory is not None else v)
+            known.update(slot for slot, v in block.writes.items() if follows(v))
+    counts = [v for node in nodes_of(program.body) if isinstance(node, For) for v in node.bounds]
+    results = [v for v in flat(program.returned) if not v.kind.is_inexact]
+    written = [s for s in program.parameters if s.memory is not None and s.root in known]
+    return any(not (s.kind and s.kind.is_inexact) for s in written) or any(
+        map(follows, [*tests_of(program.body), *counts, *results])
+    )
 
 
 def reached_results(
@@ -369,7 +386,7 @@ def reached_results(
             mark_active(program, {i})
             reached = [*map(is_active, outputs), *[s.root.is_active for s in written]]
             found[i] = [k for k, is_reached in enumerate(reached) if is_reached]
-            lacks_one = lacks_one or (not all(reached) and _loses_derivatives(program))
+            lacks_one = lacks_one or (not all(reached) and _may_search(program))
     finally:
         _unmark(program)
         mark_active(program, variables)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import operator
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,13 @@ from autodiff.structured.form.kinds import INT, UnsupportedError
 from autodiff.structured.native.arrays.array_loops import ArrayLoops
 from autodiff.structured.native.arrays.indexing import Indexing
 from autodiff.structured.native.llvm import memory
-from autodiff.structured.native.llvm.function_builder import I64, TYPES, FunctionBuilder, constant
+from autodiff.structured.native.llvm.function_builder import (
+    I8,
+    I64,
+    TYPES,
+    FunctionBuilder,
+    constant,
+)
 from autodiff.structured.native.lowered_values import (
     Array,
     LazyArray,
@@ -44,6 +53,9 @@ CREATORS: dict[Any, tuple[float | None, bool]] = {
 }  # fmt: skip
 """The fill value of a creation function, and whether it copies the shape and dtype of an array."""
 _LONGEST_RANGE = 2.0**40
+_SAFE = frozenset({None, operator.add, operator.sub})
+"""What may be computed of elements that are not written: it hardly ever overflows."""
+_ALL_TRUE = 0x0101010101010101  # eight truth values
 TRIANGLES = frozenset({np.triu, np.tril})
 """Functions that keep one side of a diagonal."""
 
@@ -326,45 +338,125 @@ class ArrayCreation:
 
     # -- masks -------------------------------------------------------------------------------------
 
-    def _for_each_masked(self, mask: Array, arrays: list[Array], body: Any = None) -> Any:
-        """Emit a loop over the elements at which a mask is true, and return their number.
+    def _for_each_masked(
+        self, mask: Array, arrays: list[Array], body: Callable[[list, Any, Any, Any], None],
+        is_speculative: bool = True,
+    ) -> None:  # fmt: skip
+        """Emit a loop over the elements at which a mask is true.
 
-        The body is given the addresses of the elements of `arrays`, and the iteration number.
+        It reads eight truth values at a time: it skips them if none is true, and tests none if all
+        are. The body is given the addresses of the elements of `arrays`, how many came before, the
+        index along the last axis, and the truth value, or None if that is known to be true.
+        If it `is_speculative`, it also runs for false ones beside a true one: there is no branch
+        that the processor would often predict wrongly.
         """
         code, b, e = self.code, self.b, self.elementwise
         count = code.stored(code.whole(0))
+        steps = [e.stride(a, mask.shape, len(mask.shape) - 1) for a in arrays]
 
-        def body_if_true(at: list) -> None:
-            with code.branch(e.load_number(mask.dtype, at[0]).value):
+        def row(at: list) -> None:
+            def visit(i: Any, truth: Any = None) -> None:
                 k = b.load(count, typ=I64)
-                if body is not None:
-                    body(at[1:], k)
-                b.store(b.add(k, code.whole(1)), count)
+                each = zip(at[1:], arrays, steps, strict=True)
+                body([e.moved(p, a, step, i) for p, a, step in each], k, i, truth)
+                b.store(b.add(k, code.whole(1) if truth is None else b.zext(truth, I64)), count)
 
-        e.for_each(mask.shape, [mask, *arrays], body_if_true, is_parallel=False)
+            def truth_of(i: Any) -> Any:
+                return b.trunc(b.load(code.at(at[0], i), typ=I8), TYPES["b"])
+
+            def single(i: Any) -> None:
+                with code.branch(truth_of(i)):
+                    visit(i)
+
+            def several(first: Any, truths: Any) -> None:
+                is_any = b.not_(code.equal(truths, code.whole(0)))
+                is_all = code.equal(truths, code.whole(_ALL_TRUE))
+                with code.branch(is_any), code.branches(is_all) as (then, otherwise):
+                    with then, code.counted(code.whole(8)) as j:
+                        visit(b.add(first, j))
+                    with otherwise, code.counted(code.whole(8)) as j:
+                        i = b.add(first, j)
+                        if is_speculative:
+                            visit(i, truth_of(i))
+                        else:
+                            single(i)
+
+            self._by_eights(at[0], mask.shape[-1], several, single)
+
+        self._for_each_row(mask, arrays, row)
+
+    def _number_of_true(self, mask: Array) -> Any:
+        """Return at how many elements a mask is true."""
+        code, b = self.code, self.b
+        count = code.stored(code.whole(0))
+
+        def add(truths: Any) -> None:
+            b.store(b.add(b.load(count, typ=I64), b.ctpop(truths)), count)
+
+        def row(at: list) -> None:
+            def single(i: Any) -> None:
+                truth = b.zext(b.load(code.at(at[0], i), typ=I8), I64)
+                add(b.and_(truth, code.whole(1)))
+
+            self._by_eights(at[0], mask.shape[-1], lambda _, truths: add(truths), single)
+
+        self._for_each_row(mask, [], row)
         return b.load(count, typ=I64)
+
+    def _for_each_row(self, mask: Array, arrays: list[Array], row: Callable[[list], None]) -> None:
+        """Emit a loop over all axes but the last; `row` is given the first address of each row."""
+        rows = [a.with_axes(range(len(a.shape) - 1)) for a in (mask, *arrays)]
+        if len(mask.shape) == 1:
+            row([a.address for a in rows])
+        else:
+            self.elementwise.for_each(mask.shape[:-1], rows, row, is_parallel=False)
+
+    def _by_eights(
+        self, row: Any, n: Any, several: Callable[[Any, Any], None], single: Callable[[Any], None]
+    ) -> None:
+        """Emit a loop over a row of truth values, eight at a time, and one over the rest.
+
+        `several` is given the index of the first one, and all as the bytes of a word.
+        """
+        code, b, eight = self.code, self.b, self.code.whole(8)
+        whole = b.ashr(n, code.whole(3))
+        with code.counted(whole) as w:
+            first = b.mul(w, eight)
+            word = b.load(code.at(row, first), align=1, typ=I64)
+            several(first, b.and_(word, code.whole(_ALL_TRUE)))
+        first = b.mul(whole, eight)
+        with code.counted(b.sub(n, first)) as j:
+            single(b.add(first, j))
+
+    def _contiguous(self, mask: Array) -> Array:
+        """Return a mask whose rows are contiguous, copied if necessary."""
+        is_contiguous = self.code.equal(mask.strides[-1], self.code.whole(1))
+        copy = functools.partial(self.elementwise.materialize, mask, memory.SCRATCH)
+        return self.elementwise.one_of(is_contiguous, lambda: mask, copy)
+
+    def _vector_for(self, dtype: np.dtype, n: Any, store: int) -> Array:
+        """Allocate a vector with room for one element more, which speculation may write."""
+        made = self.elementwise.allocate(dtype, [self.b.add(n, self.code.whole(1))], store)
+        return replace(made, shape=[n])
 
     def mask_positions(self, mask: Array) -> Array:
         """Return the indices at which a vector of truth values is true."""
-        e, b = self.elementwise, self.b
-        result = e.allocate(_INDICES, [self._for_each_masked(mask, [])], memory.SCRATCH)
-        stride = mask.strides[0]
-        self.code.exit_if(self.code.equal(stride, self.code.whole(0)))  # a broadcast mask
+        e, mask = self.elementwise, self._contiguous(mask)
+        result = self._vector_for(_INDICES, self._number_of_true(mask), memory.SCRATCH)
 
-        def body(at: list, k: Any) -> None:
-            offset = b.sub(b.ptrtoint(at[0], I64), b.ptrtoint(mask.address, I64))
-            e.store_item(result, k, Number(INT, "i", b.sdiv(offset, stride)))
+        def body(at: list, k: Any, i: Any, truth: Any) -> None:
+            e.store_item(result, k, Number(INT, "i", i))
 
-        self._for_each_masked(mask, [mask], body)
+        self._for_each_masked(mask, [], body)
         return result
 
     def select_masked(self, base: Array, mask: Array) -> Array:
         """``base[mask]``."""
-        e = self.elementwise
+        e, mask = self.elementwise, self._contiguous(mask)
         e.check_shape(mask.shape, base.shape)
-        result = e.allocate(base.dtype, [self._for_each_masked(mask, [])], self.store)
+        result = self._vector_for(base.dtype, self._number_of_true(mask), self.store)
 
-        def body(at: list, k: Any) -> None:
+        def body(at: list, k: Any, i: Any, truth: Any) -> None:
             e.store_item(result, k, e.load_number(base.dtype, at[0]))
 
         self._for_each_masked(mask, [base], body)
@@ -372,19 +464,34 @@ class ArrayCreation:
 
     def store_masked(self, base: Array, mask: Array, x: Any, f: Any = None) -> None:
         """``base[mask] = x`` or ``base[mask] = f(base[mask], x)``."""
-        e = self.elementwise
+        b, e = self.b, self.elementwise
         e.check_shape(mask.shape, base.shape)
-        x = self.scalars.number(x)
+        x, last = self.scalars.number(x), self.code.whole(0)
+        if mask.alias_set is base.alias_set:
+            mask = e.materialize(mask, memory.SCRATCH)
+        mask = self._contiguous(mask)
         if isinstance(x, (Array, LazyArray)):
             if isinstance(x, LazyArray) or x.alias_set is base.alias_set:
                 x = e.materialize(x, memory.SCRATCH)
             if len(x.shape) != 1:
                 raise UnsupportedError("a matrix written at a mask")
-            e.check_shape(x.shape, [self._for_each_masked(mask, [])])
+            e.check_shape(x.shape, [self._number_of_true(mask)])
+            last = b.sub(x.shape[0], self.code.whole(1))
         elif not isinstance(x, Number):
             raise UnsupportedError("a write of something other than a number or array")
 
-        def body(at: list, k: Any) -> None:
-            e.update(base, at[0], x if isinstance(x, Number) else e.load_item(x, k), f)
+        def body(at: list, k: Any, i: Any, truth: Any) -> None:
+            place = k if truth is None else self.code.lesser(k, last)
+            new = x if isinstance(x, Number) else e.load_item(x, place)
+            if truth is None:
+                e.update(base, at[0], new, f)
+                return
+            old = e.load_number(base.dtype, at[0])
+            if f is not None:
+                new = self.scalars.function(f, [old, new], base.kind)
+            new = e.as_element(base.dtype, new)
+            e.store_number(
+                base.dtype, replace(old, value=b.select(truth, new.value, old.value)), at[0]
+            )
 
-        self._for_each_masked(mask, [base], body)
+        self._for_each_masked(mask, [base], body, is_speculative=f in _SAFE)

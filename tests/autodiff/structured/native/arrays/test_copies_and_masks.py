@@ -63,8 +63,23 @@ def beside_the_diagonal(a: Any) -> Any:
     return s
 
 
+def at_masks(a: Any) -> Any:
+    """Rows of masks that are true nowhere, everywhere and here and there, of 0 to 17 elements."""
+    x, s = np.concatenate((a, a * 0.5, a[:, ::-1], a[:, :2] * 2.0), axis=1), 0.0
+    y = x * 0.3
+    for n in range(18):
+        for level in (0.0, 0.6, 9.0):
+            part = x[:, :n] > level
+            y[:, :n][part] = np.sin(x[:, :n][part]) * y[:, :n][part]
+            s = s + np.sum(y[0, :n][part[0]]) + np.sum(x[1, n:][x[2, n:] > level])
+            y[1, :n][part[1, ::-1]] *= 0.7
+    return s + np.sum(y * x)
+
+
 @pytest.mark.parametrize(
-    "f", [copied, masked, found_behind, bounded, beside_the_diagonal], ids=lambda f: f.__name__
+    "f",
+    [copied, at_masks, masked, found_behind, bounded, beside_the_diagonal],
+    ids=lambda f: f.__name__,
 )
 def test_machine_code(f: Callable, check_machine_code: Callable) -> None:
     check_machine_code(f, lambda: (A.copy(),), rtol=1e-12)
