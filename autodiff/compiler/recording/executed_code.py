@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.compile_errors import NotRecordedError
-from autodiff.compiler.recording.content_guards import OURS
+from autodiff.compiler.recording.content_guards import OURS, is_of_users
 from autodiff.intercept.source.library_code import is_of_library
 from autodiff.trace.tracer import bare, is_tracer
 from chainrules_core import frule, rrule
@@ -194,10 +194,11 @@ class Watch:
         text = self._numbers.get((code.co_filename, frame.f_lineno), "")
         name, _, key = text.partition("[")
         # An expression of the line may be a function of its own.
-        if text and name in (*code.co_varnames, *code.co_cellvars):
+        if text and name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
             x = frame.f_locals.get(name, _MISSING)
             x = _item(x, eval(key[:-1], frame.f_globals, frame.f_locals)) if key else x
-            if type(bare(x)) not in _NUMBERS:
+            # Objects of the user's classes have operators of their own, which were analysed.
+            if type(bare(x)) not in _NUMBERS and not is_of_users(type(x)):
                 self.unseen = self.unseen or code.co_qualname  # if the function catches the error
                 raise NotRecordedError(f"{text!r}, which is written into, may be another's")
 

@@ -23,7 +23,8 @@ class Step(enum.IntEnum):
 
 
 class Silent:
-    __slots__ = ()
+    def __getattr__(self, name):
+        raise AttributeError(name)
 
     def __repr__(self):
         raise AssertionError("not to be shown")
