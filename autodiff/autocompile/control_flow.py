@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -188,3 +189,22 @@ class ControlFlow(NameOrigins):
         if self.scopes[1:] or self._is_local(name) or (name in others and not is_same):
             raise self._doubt(node, f"{name!r} is imported, and bound elsewhere too")
         self.imported[name] = value
+
+    def _delete(self, node: ast.Delete) -> None:
+        for target in node.targets:
+            if isinstance(target, ast.Subscript):
+                self.visit(target)
+            elif not isinstance(target, ast.Name):
+                raise self._doubt(node, "what is deleted may be another's")
+
+    def _nonlocal(self, node: ast.Nonlocal) -> None:
+        for name in node.names:
+            if not any(name in scope.all for scope in self.scopes[:-1]):
+                raise self._doubt(node, f"{name!r} is assigned, of a function around it")
+
+    def _message(self, nodes: Iterable[ast.AST]) -> None:
+        """Check expressions of an error message, which may format values."""
+        self.is_raising = True
+        for node in nodes:
+            self.visit(node)
+        self.is_raising = False

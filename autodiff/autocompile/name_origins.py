@@ -134,7 +134,7 @@ class NameOrigins:
                 return OWN if any(map(_may_be_object, ast.walk(node))) else ARRAY
             if user_classes.is_plain_class(value):
                 return OBJECT
-            return OWN if any(value is cls for cls in (float, int, len, list, dict)) else OTHER
+            return OWN if any(value is made for made in pure_functions.MAKING) else OTHER
         if not isinstance(node.func, ast.Attribute):
             return OTHER
         owner = node.func.value

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bisect
 import collections
+import contextlib
+import copy
 import functools
 import heapq
 import inspect
@@ -30,8 +32,8 @@ _REFUSED = frozenset(known("reads_memory"))
 _OF_PYTHON = frozenset(
     {
         chr, collections.Counter, collections.OrderedDict, collections.defaultdict,
-        collections.deque, heapq.merge, heapq.nlargest, heapq.nsmallest, iter,
-        itertools.chain.from_iterable, next, operator.itemgetter, ord,
+        collections.deque, copy.copy, copy.deepcopy, heapq.merge, heapq.nlargest,
+        heapq.nsmallest, iter, itertools.chain.from_iterable, next, operator.itemgetter, ord,
         *(kind for kind in vars(itertools).values() if isinstance(kind, type)),
     }
 )  # fmt: skip
@@ -204,6 +206,17 @@ def makes_array(g: Any) -> bool:
         return False
 
 
+def function_behind(x: Any) -> Any:
+    """Return the user's function that a cache or `contextlib.contextmanager` wraps; else None."""
+    is_cache = type(x) is functools._lru_cache_wrapper
+    is_manager = getattr(x, "__code__", None) is _MANAGER
+    return x.__wrapped__ if is_cache or is_manager else None
+
+
+_some_manager: Any = contextlib.contextmanager(lambda: iter([None]))
+_MANAGER = _some_manager.__code__
+
+
 def always_makes_array(g: Any) -> bool:
     """Whether a function returns a new array whatever its arguments are, also of objects."""
     facts = facts_of(g)
@@ -228,6 +241,14 @@ MUTATING = frozenset(
     }
 )  # fmt: skip
 """Methods that mutate containers and arrays."""
+
+MAKING = frozenset(
+    {
+        collections.Counter, collections.OrderedDict, collections.defaultdict, collections.deque,
+        dict, float, int, len, list, set, sorted,
+    }
+)  # fmt: skip
+"""What returns a number or a new container."""
 
 METHODS_MAKE_ARRAYS = frozenset(
     {

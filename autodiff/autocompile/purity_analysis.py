@@ -151,10 +151,10 @@ class Proof:
         if self.classes.kinds:
             self.most_given = max(self.most_given, self.classes.most_given)
 
-    def function(self, g: types.FunctionType | classmethod, kind: type | None = None) -> None:
+    def function(self, g: Any, kind: type | None = None) -> None:
         """Prove a user-defined function, or a method of the class `kind`."""
         is_of_class = isinstance(g, classmethod)
-        g = g.__func__ if isinstance(g, classmethod) else g
+        g = g.__func__ if is_of_class else g
         if type(g) is not types.FunctionType:
             raise Impurity(f"{name_of(g)} is not followed")
         if id(g) in self._functions:
@@ -196,6 +196,8 @@ class Proof:
                 self.classes.enter(type(x), is_called=False)
             for part in x:
                 self.value(part, label)
+        elif (made_of := pure_functions.function_behind(x)) is not None:
+            self.function(made_of)
         elif type(x) is types.FunctionType and not is_library(x) and not pure_functions.is_pure(x):
             self.function(x)
         elif type(x) is np.ndarray and x.dtype.kind in "fciub":

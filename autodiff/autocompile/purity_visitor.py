@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import dataclasses
 import functools
 import math
+import operator
 import types
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,8 @@ from autodiff.intercept.source.name_bindings import dotted
 from chainrules_core.tangents.fields import in_class
 
 _SINGLETONS = (bool, type(None))
+_DECORATORS = (functools.cache, functools.lru_cache, functools.wraps)
+_PLACES = pure_functions.PLACES_OF_OUT
 
 
 class PurityVisitor(ControlFlow):
@@ -236,17 +240,13 @@ class PurityVisitor(ControlFlow):
         is_users = not rest and (
             (type(value) is types.FunctionType and not is_library(value))
             or user_classes.is_plain_class(value)
+            or pure_functions.function_behind(value) is not None
         )
         takes_order = not is_users and _may_take_order(node, value, rest)
         self._arguments(node, value, is_users, takes_order)
         is_open = any(isinstance(a, ast.Starred) for a in node.args)
         given = math.inf if is_open else len(node.args)
-        if self._is_super(node) or any(value is made for made in SEEDED):
-            if not node.args and not self._is_super(node):
-                raise self._doubt(node, "random numbers without a seed are not followed")
-            return
-        if self._is_own_class(node.func):
-            self.proof.classes.made_by.add(self.kind)
+        if self._is_super(node) or (not rest and self._is_made_here(node, value)):
             return
         if value is isinstance:
             self._check_classes(node.args[1:])
@@ -267,6 +267,36 @@ class PurityVisitor(ControlFlow):
             self.proof.most_given = max(self.proof.most_given, given)
             self.visit(node.func)
 
+    def _is_made_here(self, node: ast.Call, value: Any) -> bool:
+        """Whether a call makes an object of a class that takes its arguments in its own way."""
+        classes = self.proof.classes
+        if any(value is made for made in SEEDED):
+            if not node.args:
+                raise self._doubt(node, "random numbers without a seed are not followed")
+        elif self._is_own_class(node.func):
+            classes.made_by.add(self.kind)
+        elif value is dataclasses.replace:
+            classes.made_by.add(object)  # it calls the class of what it is given, whichever that is
+        elif value is contextlib.suppress:
+            self._check_classes(node.args)
+        elif value is operator.attrgetter or value is operator.methodcaller:
+            texts = node.args[: 1 if value is operator.methodcaller else None]
+            for text in texts:
+                self._check_text(text)
+        else:
+            return False
+        return True
+
+    def _check_text(self, node: ast.expr) -> None:
+        """Check a text that names attributes to read."""
+        text = node.value if isinstance(node, ast.Constant) else None
+        names = text.split(".") if isinstance(text, str) else [""]
+        refused = pure_functions.REFUSED | pure_functions.MUTATING
+        if any(n.startswith("__") or n in refused or n in _PLACES or not n for n in names):
+            raise self._doubt(node, "which attribute is read is not followed")
+        self.proof.classes.mentioned.update(names)
+        self.proof.classes.called.update(names)
+
     def _arguments(self, node: ast.Call, value: Any, takes_any: bool, takes_order: bool) -> None:
         """Check the arguments of a call.
 
@@ -281,7 +311,8 @@ class PurityVisitor(ControlFlow):
                 raise self._doubt(node, f"the argument {keyword.arg or '**'} is not followed")
             if keyword.arg == "order" and getattr(keyword.value, "value", None) not in ("C", "F"):
                 raise self._doubt(node, "how an array lies in memory is not followed")
-        for a in node.args[: 1 if value is isinstance else None]:
+        n_values = 1 if value is isinstance else 0 if value is contextlib.suppress else None
+        for a in node.args[:n_values]:
             self.visit(a)
             if takes_order and isinstance(a, ast.Constant) and a.value in ("A", "K", "a", "k"):
                 raise self._doubt(node, "how an array lies in memory is not followed")
@@ -359,9 +390,13 @@ class PurityVisitor(ControlFlow):
     def _function(self, node: ast.FunctionDef) -> None:
         for decorator in node.decorator_list:
             made_by = decorator.func if isinstance(decorator, ast.Call) else decorator
-            value, rest = self._resolved(made_by)
-            if rest or not (value is functools.lru_cache or value is functools.cache):
-                raise self._doubt(node, "a decorator is not followed")
+            value = self._resolved(made_by)[0]
+            if not any(value is known for known in _DECORATORS):
+                self.visit(decorator)
+                self.proof.most_given = max(self.proof.most_given, 1)
+            elif isinstance(decorator, ast.Call):
+                for a in (*decorator.args, *[keyword.value for keyword in decorator.keywords]):
+                    self.visit(a)
         self._lambda(node)
         self.scopes[-1].now[node.name] = {OTHER}
 
@@ -392,13 +427,6 @@ class PurityVisitor(ControlFlow):
             self.visit(child)
         self.scopes.pop()
 
-    def _delete(self, node: ast.Delete) -> None:
-        for target in node.targets:
-            if isinstance(target, ast.Subscript):
-                self.visit(target)
-            elif not isinstance(target, ast.Name):
-                raise self._doubt(node, "what is deleted may be another's")
-
     def _assert(self, node: ast.Assert) -> None:
         self.visit(node.test)
         self._message([] if node.msg is None else [node.msg])
@@ -410,18 +438,6 @@ class PurityVisitor(ControlFlow):
             self.proof.called(value, repr(value.__name__), 0)
         parts = (node.cause,) if is_class else (node.exc, node.cause)
         self._message([part for part in parts if part is not None])
-
-    def _nonlocal(self, node: ast.Nonlocal) -> None:
-        for name in node.names:
-            if not any(name in scope.all for scope in self.scopes[:-1]):
-                raise self._doubt(node, f"{name!r} is assigned, of a function around it")
-
-    def _message(self, nodes: Iterable[ast.AST]) -> None:
-        """Check expressions of an error message, which may format values."""
-        self.is_raising = True
-        for node in nodes:
-            self.visit(node)
-        self.is_raising = False
 
     def _f_string(self, node: ast.JoinedStr) -> None:
         self.proof.classes.asks |= not self.is_raising

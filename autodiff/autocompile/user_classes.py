@@ -15,6 +15,7 @@ import dataclasses
 import enum
 import functools
 import types
+import typing
 from collections.abc import Iterator
 from typing import Any
 
@@ -72,7 +73,7 @@ def is_plain_class(x: Any) -> bool:
 
 
 _BASES = frozenset(
-    {object, tuple, abc.ABC}
+    {object, tuple, abc.ABC, typing.Generic}
     | {x for x in vars(builtins).values() if isinstance(x, type) and issubclass(x, BaseException)}
 )
 """Classes of Python that plain classes may derive from."""
@@ -280,8 +281,8 @@ class UserClasses:
                     return Impurity(f"{kind.__name__}.{name} may be called without an object")
         for x in self.given:
             if not self.writing.isdisjoint(type(x).__mro__):
-                kind = type(x).__name__
-                return Impurity(f"a method binds attributes of an object from outside ({kind})")
+                name = type(x).__name__
+                return Impurity(f"a method binds attributes of an object from outside ({name})")
         return None
 
     def compute(self) -> bool:

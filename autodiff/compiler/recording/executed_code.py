@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 import threading
 import types
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -207,12 +208,17 @@ def _item(x: Any, key: Any) -> Any:
     """Return an item that is to be written into; a number where the write is into `x` itself."""
     if type(bare(x)) is np.ndarray:
         return 0.0 if bare(x).dtype.kind != "O" else _MISSING
-    if type(x) not in (list, dict) or is_tracer(key):
+    if type(x) not in _CONTAINERS or is_tracer(key):
         return _MISSING
     try:
-        return x[key]
-    except (LookupError, TypeError):  # so does the function
-        return 0.0
+        return list.__getitem__(x, key) if type(x) is list else dict.__getitem__(x, key)
+    except (LookupError, TypeError):  # so does the function, or it makes a new item
+        is_new = type(x) is not defaultdict or x.default_factory in _FACTORIES
+        return 0.0 if is_new else _MISSING
+
+
+_CONTAINERS = (list, dict, OrderedDict, Counter, defaultdict)
+_FACTORIES = (None, float, int, list, dict, set)
 
 
 def _has_rules_of_users() -> bool:

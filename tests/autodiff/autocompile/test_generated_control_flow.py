@@ -91,6 +91,28 @@ except Early as e:
 with Guard(xs, x) as g:
     s += g.early(s, C)
 
+with suppress(ZeroDivisionError, Early):
+    s += x / (y - C)
+    s += early(x, C)
+
+with lent(xs) as v:
+    v[0] = s
+
+with lent(table) as t:
+    t["k2"] = early(y, C) * x
+
+s += counted_paths(I, 4) * x + mixed(I, y)
+
+s += sum(map(attrgetter("a"), sorted([P(x, y), P(y, x)], key=methodcaller("dot", P(1.0, C)))))
+
+z = replace(Slotted(x, y), a=s)
+s += z.a * z.b + deepcopy(z).b
+
+@doubled
+def g(v):
+    return v * y
+s += g(x)
+
 with Guard(xs, y):
     s += xs[-1] * x
 
@@ -188,6 +210,18 @@ s += z.a * z.b
 s += Half().of(x) + Third().of(y)
 """.strip().split("\n\n")
 RISKY = """
+v = kept(2)
+s += v[0] * x
+
+with lent(OUTER) as v:
+    v.append(1.0)
+s += len(OUTER) * x
+
+@noting
+def g(v):
+    return v * 2.0
+s += g(x) * len(OUTER)
+
 p = P(x, y) % 2
 p.append(1.0)
 s += len(OUTER) * x
@@ -255,9 +289,12 @@ PROGRAM = """
 import enum
 import functools
 import math
+from contextlib import contextmanager, suppress
+from copy import deepcopy
+from operator import attrgetter, methodcaller
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 OUTER = [1.0]
 
@@ -396,6 +433,32 @@ def lists():
 @functools.lru_cache
 def kept(n):
     return [1.0] * n
+
+@functools.cache
+def counted_paths(i, j):
+    return 1 if i == 0 or j == 0 else counted_paths(i - 1, j) + counted_paths(i, j - 1)
+
+@functools.lru_cache
+def mixed(n, x):
+    return x if n < 2 else mixed(n - 1, x) * 0.5 + mixed(n - 2, x) * x
+
+@contextmanager
+def lent(xs):
+    before = xs.copy()
+    try:
+        yield xs
+    finally:
+        before.clear()
+
+def doubled(f):
+    @functools.wraps(f)
+    def inner(*args):
+        return 2.0 * f(*args)
+    return inner
+
+def noting(f):
+    OUTER.append(1.0)
+    return f
 
 def turns(x, n):
     for i in range(n):

@@ -401,15 +401,6 @@ def uses_a_function_with_attributes(x):
     return with_attribute(x)
 
 
-@functools.lru_cache
-def cached(x):
-    return x * 2
-
-
-def calls_what_is_not_known(x):
-    return cached(x)
-
-
 DOUBTS = [f for f in list(vars().values()) if callable(f) and hasattr(f, "__code__")]
 DOUBTS = DOUBTS[DOUBTS.index(prints) :]
 RECORDED = adds_to_what_a_list_holds, adds_to_a_copy_of_what_a_function_is_given
