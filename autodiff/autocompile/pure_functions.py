@@ -13,6 +13,7 @@ import itertools
 import math
 import operator
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -213,8 +214,12 @@ def function_behind(x: Any) -> Any:
     return x.__wrapped__ if is_cache or is_manager else None
 
 
-_some_manager: Any = contextlib.contextmanager(lambda: iter([None]))
-_MANAGER = _some_manager.__code__
+@contextlib.contextmanager
+def _managed() -> Iterator[None]:
+    yield
+
+
+_MANAGER = getattr(_managed, "__code__", None)
 
 
 def always_makes_array(g: Any) -> bool:

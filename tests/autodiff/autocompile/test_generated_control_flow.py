@@ -106,7 +106,7 @@ s += counted_paths(I, 4) * x + mixed(I, y)
 s += sum(map(attrgetter("a"), sorted([P(x, y), P(y, x)], key=methodcaller("dot", P(1.0, C)))))
 
 z = replace(Slotted(x, y), a=s)
-s += z.a * z.b + deepcopy(z).b
+s += z.a * z.b
 
 @doubled
 def g(v):
@@ -290,7 +290,6 @@ import enum
 import functools
 import math
 from contextlib import contextmanager, suppress
-from copy import deepcopy
 from operator import attrgetter, methodcaller
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict, deque
