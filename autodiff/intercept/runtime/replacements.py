@@ -511,7 +511,7 @@ def _noting_kept(g: Callable) -> Callable:
 def _never_changes(x: Any) -> bool:
     if type(x) is tuple:
         return all(map(_never_changes, x))
-    return x is None or isinstance(bare(x), (int, float, complex, str))
+    return x is None or is_tracer(x) or isinstance(x, (int, float, complex, str))
 
 
 def _wrapper(g: Any) -> Callable:
