@@ -264,6 +264,6 @@ METHODS_MAKE_ARRAYS = frozenset(
 """Array methods that return new arrays or numbers; containers have none of these methods."""
 
 REFUSED = frozenset(
-    {"base", "ctypes", "data", "dump", "flags", "send", "strides", "throw", "tobytes", "tofile"}
+    {"base", "ctypes", "data", "dump", "flags", "strides", "throw", "tobytes", "tofile"}
 )
 """Attributes that expose memory, or do something that programs do not follow."""

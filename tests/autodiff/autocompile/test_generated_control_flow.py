@@ -125,6 +125,10 @@ g = turns(x, 4)
 next(g)
 s += next(g) + sum(g)
 
+g = averages(C)
+next(g)
+s += g.send(x) + g.send(y)
+
 s += sum((v * w for v, w in zip(turns(x, 3), turns(y, 9))))
 
 s += sum(Walk([x, y, s]))
@@ -463,6 +467,12 @@ def turns(x, n):
     for i in range(n):
         got = yield x * i
         x = x + 1.0
+
+def averages(total):
+    n, given = 1, 0.0
+    while True:
+        total, n = total + given, n + 1
+        given = yield total / n
 
 def evens(xs):
     for i, x in enumerate(xs):
