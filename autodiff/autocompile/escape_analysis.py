@@ -78,6 +78,12 @@ def bindings(body: list[Any]) -> Iterator[tuple[str, Any]]:
             yield from bound_by(node.target, node.value)
         elif isinstance(node, ast.For):
             yield from bound_by(node.target, None)
+        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+            yield from bound_by(node.optional_vars, None)
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+            yield node.name, None
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            yield node.rest, None
 
 
 def bound_by(target: ast.expr, value: Any) -> Iterator[tuple[str, Any]]:

@@ -38,23 +38,31 @@ class NameOrigins:
         The class whose method the function is.
     own : str or None
         The name of the ``self`` parameter of a method.
+    own_class : str or None
+        The name of the ``cls`` parameter of a method of a class.
     node : ast.FunctionDef or ast.Lambda
         The syntax tree of the function.
     scopes : list of ScopeOrigins
         The enclosing functions and comprehensions, outer ones first.
+    shared : set of str
+        The local names that inner functions assign (``nonlocal``), at any time.
     """
 
     def __init__(
-        self, proof: Any, g: types.FunctionType, is_first: bool, kind: type | None = None
-    ) -> None:
+        self, proof: Any, g: types.FunctionType, is_first: bool, kind: type | None = None,
+        is_of_class: bool = False,
+    ) -> None:  # fmt: skip
         self.proof = proof
         self.g = g
         self.is_first = is_first
         self.kind = kind
+        self.is_of_class = is_of_class
         self.own: str | None = None
+        self.own_class: str | None = None
         self.node: Any = None
         self.cells = dict(zip(g.__code__.co_freevars, g.__closure__ or (), strict=True))
         self.scopes: list[ScopeOrigins] = []
+        self.shared: set[str] = set()
         self.imported: dict[str, Any] = {}
         self.is_raising = False
 
@@ -92,6 +100,8 @@ class NameOrigins:
 
     def _origins(self, name: str) -> set[str]:
         """Return the possible origins of a local name here."""
+        if name in self.shared:
+            return {OTHER}
         for scope in reversed(self.scopes):
             if name in scope.all:
                 return scope.now[name] if scope is self.scopes[-1] else scope.all[name]
@@ -106,6 +116,8 @@ class NameOrigins:
             return OTHER if OTHER in found else found.pop() if len(found) == 1 else OWN
         if isinstance(node, ast.Call):
             return self._origin_of_call(node)
+        if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)) and self.proof.objects_compute:
+            return OTHER
         if isinstance(node, (ast.BinOp, ast.UnaryOp)) and self._is_numeric(node):
             return ARRAY
         return OWN if isinstance(node, MADE_HERE) else OTHER
@@ -117,13 +129,17 @@ class NameOrigins:
             if user_classes.is_plain_class(type(value)):
                 return OTHER
             if pure_functions.makes_array(value):
+                if self.proof.objects_compute and not pure_functions.always_makes_array(value):
+                    return OTHER
                 return OWN if any(map(_may_be_object, ast.walk(node))) else ARRAY
             if user_classes.is_plain_class(value):
                 return OBJECT
-            return OWN if any(value is cls for cls in (float, int, len, list, dict)) else OTHER
+            return OWN if any(value is made for made in pure_functions.MAKING) else OTHER
         if not isinstance(node.func, ast.Attribute):
             return OTHER
         owner = node.func.value
+        if self.proof.objects_compute:
+            return OTHER
         if node.func.attr in pure_functions.METHODS_MAKE_ARRAYS or is_set_at(node):
             return ARRAY
         if node.func.attr != "copy":

@@ -9,7 +9,7 @@ import numpy as np
 from autodiff.autocompile import call_records, pure_functions
 from autodiff.autocompile.call_records import CallRecord, DerivativeCall
 from autodiff.autocompile.purity_analysis import Impurity, Proof
-from autodiff.autocompile.user_classes import is_plain_class
+from autodiff.autocompile.user_classes import held_by, is_plain_class
 from autodiff.compiler.call_recording import recorded
 from autodiff.compiler.compile_errors import MISMATCH, BudgetExceededError
 from autodiff.compiler.tiering.budget import Budget, clock
@@ -17,7 +17,6 @@ from autodiff.trace.pytree import leaves_of, parts_of
 from chainrules_core.interpreter.collector import uncollected
 from chainrules_core.interpreter.noticed import mark, restore
 from chainrules_core.interpreter.quiet import quiet
-from chainrules_core.tangents.fields import dict_of
 
 _PLAIN = (int, float, complex, str, bool, type(None))
 _CONTAINERS = (tuple, list, dict)
@@ -137,11 +136,11 @@ def _is_plain(x: Any, objects: dict[int, Any]) -> bool:
         in_keys: dict[int, Any] = {}
         has_plain_keys = _is_plain([*x], in_keys) and not in_keys
         return has_plain_keys and _is_plain([*x.values()], objects)
-    if is_plain_class(kind):
+    if is_plain_class(kind) and not issubclass(kind, BaseException):
         if id(x) in objects:
             return True
         objects[id(x)] = x
-        return _is_plain([*(x if isinstance(x, tuple) else dict_of(x).values())], objects)
+        return _is_plain([*(x if isinstance(x, tuple) else held_by(x).values())], objects)
     return pure_functions.is_number(x)
 
 

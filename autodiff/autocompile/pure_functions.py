@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import bisect
+import collections
+import contextlib
+import copy
 import functools
 import heapq
 import inspect
 import itertools
 import math
+import operator
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,6 +30,16 @@ from chainrules_core.calling.signatures import parameter_names
 
 _REFUSED = frozenset(known("reads_memory"))
 """Functions whose results depend on object identity, which programs do not follow."""
+_OF_PYTHON = frozenset(
+    {
+        chr, collections.Counter, collections.OrderedDict, collections.defaultdict,
+        collections.deque, copy.copy, copy.deepcopy, heapq.merge, heapq.nlargest,
+        heapq.nsmallest, iter, itertools.chain.from_iterable, next, operator.itemgetter, ord,
+        *(kind for kind in vars(itertools).values() if isinstance(kind, type)),
+    }
+)  # fmt: skip
+"""Functions and classes of Python that change nothing but iterators, which are never outer values.
+Unlike those of `autodiff.functions`, they are not functions of values alone."""
 _STATEFUL = frozenset(
     {
         "CU", "callback", "disp", "formatter", "iprint", "options", "outer_v", "plot", "precision",
@@ -35,7 +50,13 @@ _STATEFUL = frozenset(
 """Parameters of functions that draw random numbers, print, call back, or keep their arguments."""
 _FIND_ROOTS = frozenset({"bisect", "brenth", "brentq", "newton", "ridder", "toms748"})
 """Functions whose parameter ``disp`` selects whether they raise; it prints nothing."""
-_BY_KEY = frozenset({bisect.bisect_left, bisect.bisect_right, filter, max, min, sorted})
+_BY_KEY = frozenset(
+    {
+        bisect.bisect_left, bisect.bisect_right, filter, heapq.nlargest, heapq.nsmallest,
+        itertools.dropwhile, itertools.filterfalse, itertools.groupby, itertools.takewhile, max,
+        min, sorted,
+    }
+)  # fmt: skip
 _OF_FUNCTIONS = frozenset(
     {
         "bc", "constraints", "f", "fprime", "fun", "func", "func1d", "funclist", "function", "g",
@@ -54,7 +75,7 @@ def is_pure(g: Any) -> bool:
     if isinstance(g, type):
         return _is_pure_class(g)
     try:
-        if facts_of(g).is_pure:
+        if facts_of(g).is_pure or g in _OF_PYTHON:
             return True
     except TypeError:
         return False
@@ -83,9 +104,9 @@ OBJECTS = frozenset(map(id, (np.c_, np.index_exp, np.mgrid, np.ogrid, np.r_, np.
 
 def _is_pure_class(kind: type) -> bool:
     """Whether constructing an object of a library class is pure."""
-    if facts_of(kind).is_pure or kind in _CLASSES or issubclass(kind, np.generic):
+    if facts_of(kind).is_pure or kind in _CLASSES or kind in _OF_PYTHON:
         return True
-    if kind.__module__ == "numbers":
+    if issubclass(kind, np.generic) or kind.__module__ == "numbers":
         return True
     return issubclass(kind, BaseException) and kind.__module__ == "builtins"
 
@@ -125,6 +146,8 @@ def is_pure_method(owner: Any, name: str) -> bool:
 
 def _is_of_python(g: Any) -> bool:
     """Whether a function belongs to Python and is pure."""
+    if g in _OF_PYTHON:
+        return True
     package = (getattr(g, "__module__", None) or "numpy").partition(".")[0]
     return facts_of(g).is_pure and package != "numpy"
 
@@ -158,7 +181,7 @@ def passed_on(g: Any, given: float) -> float:
     """Return the most arguments that `g`, called with `given`, passes to its function arguments."""
     if g is map:
         return given - 1
-    if g is functools.partial:
+    if g in (functools.partial, itertools.starmap):
         return math.inf
     if isinstance(g, np.ufunc) or (type(g) is types.FunctionType and not is_library(g)):
         return 0  # the proof covers the code of user-defined functions
@@ -184,6 +207,27 @@ def makes_array(g: Any) -> bool:
         return False
 
 
+def function_behind(x: Any) -> Any:
+    """Return the user's function that a cache or `contextlib.contextmanager` wraps; else None."""
+    is_cache = type(x) is functools._lru_cache_wrapper
+    is_manager = getattr(x, "__code__", None) is _MANAGER
+    return x.__wrapped__ if is_cache or is_manager else None
+
+
+@contextlib.contextmanager
+def _managed() -> Iterator[None]:
+    yield
+
+
+_MANAGER = getattr(_managed, "__code__", None)
+
+
+def always_makes_array(g: Any) -> bool:
+    """Whether a function returns a new array whatever its arguments are, also of objects."""
+    facts = facts_of(g)
+    return facts.is_own and facts.is_container
+
+
 WRITING = frozenset(
     {
         bisect.insort_left, bisect.insort_right, heapq.heapify, heapq.heappop, heapq.heappush,
@@ -195,12 +239,21 @@ WRITING = frozenset(
 MUTATING = frozenset(
     {
         "add", "append", "appendleft", "at", "byteswap", "clear", "difference_update", "discard",
-        "extend", "fill", "insert", "intersection_update", "itemset", "partition", "pop", "popitem",
-        "put", "remove", "resize", "reverse", "setdefault", "setfield", "setflags", "sort",
-        "symmetric_difference_update", "update",
+        "extend", "extendleft", "fill", "insert", "intersection_update", "itemset", "move_to_end",
+        "partition", "pop", "popitem", "popleft", "put", "remove", "resize", "reverse", "rotate",
+        "setdefault", "setfield", "setflags", "sort", "subtract", "symmetric_difference_update",
+        "update",
     }
 )  # fmt: skip
 """Methods that mutate containers and arrays."""
+
+MAKING = frozenset(
+    {
+        collections.Counter, collections.OrderedDict, collections.defaultdict, collections.deque,
+        dict, float, int, len, list, set, sorted,
+    }
+)  # fmt: skip
+"""What returns a number or a new container."""
 
 METHODS_MAKE_ARRAYS = frozenset(
     {
@@ -211,6 +264,6 @@ METHODS_MAKE_ARRAYS = frozenset(
 """Array methods that return new arrays or numbers; containers have none of these methods."""
 
 REFUSED = frozenset(
-    {"base", "ctypes", "data", "dump", "flags", "send", "strides", "throw", "tobytes", "tofile"}
+    {"base", "ctypes", "data", "dump", "flags", "strides", "throw", "tobytes", "tofile"}
 )
 """Attributes that expose memory, or do something that programs do not follow."""

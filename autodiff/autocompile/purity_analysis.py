@@ -12,6 +12,7 @@ it may write anywhere: the recording shows whether it writes into an argument.
 
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
 import types
@@ -23,7 +24,7 @@ import numpy as np
 from autodiff.autocompile import pure_functions
 from autodiff.autocompile.escape_analysis import Impurity as Impurity
 from autodiff.autocompile.purity_visitor import PurityVisitor
-from autodiff.autocompile.user_classes import UserClasses, is_plain_class
+from autodiff.autocompile.user_classes import UserClasses, is_plain_class, member_of
 from autodiff.compiler.recording.content_guards import SMALL, content_of
 from autodiff.compiler.recording.executed_code import Place, places_of
 from autodiff.intercept.runtime.rule_wrappers import has_rule
@@ -34,13 +35,11 @@ from chainrules_core.rules import name_of
 _CONSTANTS = frozenset(
     {int, float, complex, str, bytes, bool, type(None), range, slice, type(Ellipsis)}
 )
-_SUSPENDABLE = (
-    inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-    | inspect.CO_ITERABLE_COROUTINE
-)  # fmt: skip
-_ATTRIBUTES = frozenset({"__wrapped__"})
+_SUSPENDABLE = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
+_ATTRIBUTES = frozenset({"__isabstractmethod__", "__wrapped__"})
 """The attributes that functions may have."""
 _MOST_PARTS = 64
+_MOST_CONSTANTS = 4096  # which are compared much faster
 _LARGEST = 1 << 22  # bytes of outer arrays that each call compares
 
 
@@ -61,6 +60,9 @@ class Proof:
     numbers : dict
         (File, line) of ``t += h`` → ``t``, for statements that are pure only if that is a number:
         a variable or an item (``d[k]``).
+    objects_compute : bool
+        Whether operators and methods with names of those of arrays may be the user's own, and
+        return anything. The proof begins without them, and is made again if there are some.
     takes_containers : bool
         Whether arguments may be lists, tuples or dicts.
 
@@ -71,6 +73,13 @@ class Proof:
     """
 
     def __init__(self, f: Any, objects: Sequence = ()) -> None:
+        self.objects_compute = False
+        self._prove(f, objects)
+        if self._reads_mutable and self.classes.compute():
+            self.objects_compute = True
+            self._prove(f, objects)
+
+    def _prove(self, f: Any, objects: Sequence) -> None:
         self.arrays: list[np.ndarray] = []
         self.numbers: dict[tuple[str, int], str] = {}
         self.takes_containers = True
@@ -131,7 +140,7 @@ class Proof:
         waiting = list(self.classes.unproved())
         while waiting:
             for value, kind, label in waiting:
-                if kind is not None and type(value) is types.FunctionType:
+                if kind is not None and type(value) in (types.FunctionType, classmethod):
                     self.function(value, kind)
                 else:
                     self.value(value, label)
@@ -142,14 +151,18 @@ class Proof:
         if self.classes.kinds:
             self.most_given = max(self.most_given, self.classes.most_given)
 
-    def function(self, g: types.FunctionType, kind: type | None = None) -> None:
+    def function(self, g: Any, kind: type | None = None) -> None:
         """Prove a user-defined function, or a method of the class `kind`."""
+        is_of_class = isinstance(g, classmethod)
+        g = g.__func__ if is_of_class else g
+        if type(g) is not types.FunctionType:
+            raise Impurity(f"{name_of(g)} is not followed")
         if id(g) in self._functions:
             self.is_recursive = self.is_recursive or g is self._first
             return
         self._functions[id(g)] = g
         if g.__code__.co_flags & _SUSPENDABLE:
-            raise Impurity(f"{name_of(g)} is a generator or a coroutine")
+            raise Impurity(f"{name_of(g)} is a coroutine")
         if has_rule(g):
             raise Impurity(f"{name_of(g)} has a rule of its own")
         if not vars(g).keys() <= _ATTRIBUTES:
@@ -159,7 +172,7 @@ class Proof:
             raise Impurity(f"the source of {name_of(g)} is not to be had")
         for default in (*(g.__defaults__ or ()), *(g.__kwdefaults__ or {}).values()):
             self.value(default, f"a default of {name_of(g)}")
-        PurityVisitor(self, g, g is self._first, kind).definition(found.node)
+        PurityVisitor(self, g, g is self._first, kind, is_of_class).definition(found.node)
 
     def called(self, g: Any, label: str, given: float) -> None:
         """Prove an outer value that is called with at most `given` arguments."""
@@ -176,15 +189,15 @@ class Proof:
 
     def value(self, x: Any, label: str) -> None:
         """Prove an outer value."""
-        if type(x) in _CONSTANTS or isinstance(x, np.dtype) or id(x) in pure_functions.OBJECTS:
-            return
-        if pure_functions.is_number(x):
+        if _never_changes(x):
             return
         if type(x) is tuple or (isinstance(x, tuple) and is_plain_class(type(x))):
             if type(x) is not tuple:
                 self.classes.enter(type(x), is_called=False)
             for part in x:
                 self.value(part, label)
+        elif (made_of := pure_functions.function_behind(x)) is not None:
+            self.function(made_of)
         elif type(x) is types.FunctionType and not is_library(x) and not pure_functions.is_pure(x):
             self.function(x)
         elif type(x) is np.ndarray and x.dtype.kind in "fciub":
@@ -192,7 +205,7 @@ class Proof:
             self._array(x, label)
         elif is_plain_class(x):
             raise Impurity(f"{label} is a class, and goes by another name")
-        elif is_plain_class(type(x)):
+        elif is_plain_class(type(x)) and not isinstance(x, BaseException):
             self._reads_mutable = True
             self.classes.hold(x)
         elif type(x) in (list, dict):
@@ -212,9 +225,11 @@ class Proof:
 
     def _items(self, x: Any, label: str) -> None:
         """Prove the items of an outer list or dict, which the program compares at each call."""
-        if len(x) > _MOST_PARTS or (type(x) is dict and not all(type(k) is str for k in x)):
+        parts = list(x.values() if type(x) is dict else x)
+        most = _MOST_CONSTANTS if all(map(_is_constant, parts)) else _MOST_PARTS
+        if len(x) > most or (type(x) is dict and not all(map(_is_constant, x))):
             raise Impurity(f"{label} holds more than can be compared at each call")
-        for part in x.values() if type(x) is dict else x:
+        for part in parts:
             self.value(part, label)
 
     def _array(self, x: np.ndarray, label: str) -> None:
@@ -224,3 +239,16 @@ class Proof:
         if not x.flags.c_contiguous or x.nbytes + sum(a.nbytes for a in self.arrays) > _LARGEST:
             raise Impurity(f"{label} is too large to be compared at each call")
         self.arrays.append(x)
+
+
+def _is_constant(x: Any) -> bool:
+    """Whether a value is a constant, or a tuple of such."""
+    return all(map(_is_constant, x)) if type(x) is tuple else type(x) in _CONSTANTS
+
+
+def _never_changes(x: Any) -> bool:
+    """Whether a value is a constant, a sentinel or a member of an enumeration, say."""
+    if type(x) in _CONSTANTS or type(x) is object or isinstance(x, np.dtype):
+        return True
+    is_member = isinstance(x, enum.Enum) and member_of(type(x), [x.name]) is x
+    return is_member or id(x) in pure_functions.OBJECTS or pure_functions.is_number(x)

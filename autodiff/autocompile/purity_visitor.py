@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import dataclasses
+import functools
 import math
-import sys
+import operator
 import types
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from autodiff.autocompile import pure_functions, user_classes
+from autodiff.autocompile.control_flow import ControlFlow
 from autodiff.autocompile.escape_analysis import (
     ARRAY,
     COMPREHENSIONS,
@@ -25,16 +28,18 @@ from autodiff.autocompile.escape_analysis import (
     is_alone,
     is_at,
 )
-from autodiff.autocompile.name_origins import NameOrigins
 from autodiff.compiler.recording.executed_code import places_of
-from autodiff.intercept.source.library_code import is_library, is_of_library
+from autodiff.compiler.recording.function_effects import SEEDED
+from autodiff.intercept.source.library_code import is_library
 from autodiff.intercept.source.name_bindings import dotted
 from chainrules_core.tangents.fields import in_class
 
 _SINGLETONS = (bool, type(None))
+_DECORATORS = (functools.cache, functools.lru_cache, functools.wraps)
+_PLACES = pure_functions.PLACES_OF_OUT
 
 
-class PurityVisitor(NameOrigins):
+class PurityVisitor(ControlFlow):
     """Checks the code of one function, and tracks the origins of its local values."""
 
     # -- scopes -----------------------------------------------------------------------------------
@@ -45,8 +50,14 @@ class PurityVisitor(NameOrigins):
         is_first = self.is_first and not self.scopes
         if not self.scopes:
             self.node = node
+            declared = [n.names for n in ast.walk(node) if isinstance(n, ast.Nonlocal)]
+            self.shared = {name for names in declared for name in names}
             self.proof.classes.mentioned |= user_classes.names_in(node)
-            self.own = user_classes.first_parameter(node) if self.kind is not None else None
+            first = user_classes.first_parameter(node) if self.kind is not None else None
+            self.own, self.own_class = (None, first) if self.is_of_class else (first, None)
+            if self.is_of_class:
+                self._begin_of_class(node)
+            self.is_raising = self.kind is not None and issubclass(self.kind, BaseException)
         names = ScopeOrigins()
         arguments = {
             a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
@@ -67,73 +78,20 @@ class PurityVisitor(NameOrigins):
         self._statements(body)
         self.scopes.pop()
 
-    def _statements(self, body: list[Any]) -> None:
-        """Check statements in order."""
-        for child in body:
-            self.visit(child)
-
-    def _bind(self, target: ast.expr, value: ast.expr | None) -> None:
-        """Record the new origins of the names in an assignment target."""
-        found = [(name, self._origin(v)) for name, v in bound_by(target, value)]
-        for name, origin in found:
-            self.scopes[-1].now[name] = {origin}
-
-    def _assign(self, node: ast.Assign) -> None:
-        self.visit(node.value)
-        for target in node.targets:
-            if isinstance(target, ast.Attribute):
-                self._bind_attribute(target, self._origin(node.value))
-            else:
-                self.visit(target)
-        for target in node.targets:
-            self._bind(target, node.value)
-
-    def _annotated_assign(self, node: ast.AnnAssign) -> None:
-        self.visit(node.target)
-        if node.value is not None:
-            self.visit(node.value)
-            self._bind(node.target, node.value)
-
-    def _named_expression(self, node: ast.NamedExpr) -> None:
-        self.visit(node.value)
-        self.scopes[-1].now[node.target.id].add(self._origin(node.value))  # may not be evaluated
-
-    def _if(self, node: ast.If) -> None:
-        self.visit(node.test)
-        names = self.scopes[-1]
-        before = names.copied()
-        self._statements(node.body)
-        behind, names.now = names.now, before
-        self._statements(node.orelse)
-        names.join(behind)
-
-    def _loop(self, node: ast.For | ast.While) -> None:
-        names = self.scopes[-1]
-        if isinstance(node, ast.For):
-            self.visit(node.iter)
-        has_jumps = any(isinstance(n, (ast.Break, ast.Continue)) for n in ast.walk(node))
-        if has_jumps:
-            self._forget_bindings(node)
-        while True:  # iterate to a fixed point
-            before = names.copied()
-            if isinstance(node, ast.For):
-                self.visit(node.target)
-                self._bind(node.target, None)
-            else:
-                self.visit(node.test)
-            self._statements(node.body)
-            names.join(before)
-            if names.now == before:
-                break
-        if has_jumps:
-            self._forget_bindings(node)
-        self._statements(node.orelse)
-
-    def _forget_bindings(self, node: ast.For | ast.While) -> None:
-        """Let the names that a loop binds come from any of their bindings."""
-        names = self.scopes[-1]
-        for name, _ in bindings([node]):
-            names.now[name] = set(names.all[name])
+    def _begin_of_class(self, node: Any) -> None:
+        """Check that a method of a class only calls its class and reads attributes of it."""
+        self.proof.classes.made_by.add(self.kind)
+        owners = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
+        for n in ast.walk(node):
+            if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load):
+                owners.append(n.value)
+                if isinstance(n.value, ast.Name) and n.value.id == self.own_class:
+                    self.proof.classes.by_class.add(n.attr)
+        for n in ast.walk(node):
+            if isinstance(n, ast.Name) and n.id == self.own_class and n not in owners:
+                raise self._doubt(n, "a class goes by another name")
+        if self.own_class is None:
+            raise self._doubt(node, "a class goes by another name")
 
     # -- statements and expressions ---------------------------------------------------------------
 
@@ -163,9 +121,19 @@ class PurityVisitor(NameOrigins):
         if value is not MISSING and not rest:
             self.proof.value(value, repr(dotted(node)))
             return
+        if user_classes.member_of(value, rest) is not None:
+            return
+        if len(rest) == 1 and user_classes.is_plain_class(value) and not rest[0].startswith("__"):
+            self._read_of_class(value, rest[0])
+            return
         if node.attr in pure_functions.MUTATING or node.attr in pure_functions.PLACES_OF_OUT:
             raise self._doubt(node, f"{node.attr!r} is read")  # and may be called by another name
         self._check_read(node)
+
+    def _read_of_class(self, kind: type, name: str) -> None:
+        """Note that code reads an attribute of a class itself: a constant, say."""
+        self.proof.classes.enter(kind, is_called=type(in_class(kind, name)) is classmethod)
+        self.proof.classes.by_class.add(name)
 
     def _bind_attribute(self, node: ast.Attribute, origin: str) -> None:
         """Check an attribute assignment: only to ``self``, or to an object created here."""
@@ -196,7 +164,7 @@ class PurityVisitor(NameOrigins):
 
     def _subscript(self, node: ast.Subscript) -> None:
         if not isinstance(node.ctx, ast.Load):
-            self._check_write(node, node.value, {ARRAY, OWN})
+            self._check_write(node, node.value, {ARRAY, OBJECT, OWN})
         owner: Any = node.value
         self.visit(owner.value if is_at(node) else owner)
         self.visit(node.slice)
@@ -229,7 +197,7 @@ class PurityVisitor(NameOrigins):
     def _require_number(self, node: ast.AugAssign, name: str, text: str) -> None:
         """Require that a variable, or an item of it that `text` names, is a number here."""
         place = self.g.__code__.co_filename, node.lineno
-        is_seen = name in self.scopes[-1].all and place in places_of([self.g])
+        is_seen = self._is_local(name) and place in places_of([self.g])
         known = self.proof.numbers.setdefault(place, text)  # or from another file of this name
         if not is_seen or not is_alone(node, self.node) or known != text:
             doubt = self._doubt(node, f"{text!r}, which is written into, may be another's")
@@ -268,27 +236,23 @@ class PurityVisitor(NameOrigins):
         return self._is_local(owner.id) and self._origins(owner.id) == {OBJECT}
 
     def _call(self, node: ast.Call) -> None:
-        for keyword in node.keywords:
-            self.visit(keyword.value)
-            if keyword.arg is None or pure_functions.is_written_into(keyword.arg):
-                raise self._doubt(node, f"the argument {keyword.arg or '**'} is not followed")
-            if keyword.arg == "order" and getattr(keyword.value, "value", None) not in ("C", "F"):
-                raise self._doubt(node, "how an array lies in memory is not followed")
         value, rest = self._resolved(node.func)
-        for a in node.args[: 1 if value is isinstance else None]:
-            self.visit(a)
-            if isinstance(a, ast.Constant) and a.value in ("A", "K", "a", "k"):
-                raise self._doubt(node, "how an array lies in memory is not followed")
+        is_users = not rest and (
+            (type(value) is types.FunctionType and not is_library(value))
+            or user_classes.is_plain_class(value)
+            or pure_functions.function_behind(value) is not None
+        )
+        takes_order = not is_users and _may_take_order(node, value, rest)
+        self._arguments(node, value, is_users, takes_order)
         is_open = any(isinstance(a, ast.Starred) for a in node.args)
         given = math.inf if is_open else len(node.args)
-        if self._is_super(node):
+        if self._is_super(node) or (not rest and self._is_made_here(node, value)):
             return
         if value is isinstance:
             self._check_classes(node.args[1:])
         self.proof.classes.asks |= any(value is asking for asking in (type, str, hasattr))
         if value is not MISSING and not rest:
             self.proof.called(value, repr(dotted(node.func)), given)
-            is_users = type(value) is types.FunctionType and not is_library(value)
             if not is_users and not user_classes.is_plain_class(type(value)):
                 place = pure_functions.place_of_out(value)
                 if place is not None and (is_open or len(node.args) > place):
@@ -303,9 +267,75 @@ class PurityVisitor(NameOrigins):
             self.proof.most_given = max(self.proof.most_given, given)
             self.visit(node.func)
 
+    def _is_made_here(self, node: ast.Call, value: Any) -> bool:
+        """Whether a call makes an object of a class that takes its arguments in its own way."""
+        classes = self.proof.classes
+        if any(value is made for made in SEEDED):
+            if not node.args:
+                raise self._doubt(node, "random numbers without a seed are not followed")
+        elif self._is_own_class(node.func):
+            classes.made_by.add(self.kind)
+        elif value is dataclasses.replace:
+            classes.made_by.add(object)  # it calls the class of what it is given, whichever that is
+        elif value is contextlib.suppress:
+            self._check_classes(node.args)
+        elif value is operator.attrgetter or value is operator.methodcaller:
+            texts = node.args[: 1 if value is operator.methodcaller else None]
+            for text in texts:
+                self._check_text(text)
+        else:
+            return False
+        return True
+
+    def _check_text(self, node: ast.expr) -> None:
+        """Check a text that names attributes to read."""
+        text = node.value if isinstance(node, ast.Constant) else None
+        names = text.split(".") if isinstance(text, str) else [""]
+        refused = pure_functions.REFUSED | pure_functions.MUTATING
+        if any(n.startswith("__") or n in refused or n in _PLACES or not n for n in names):
+            raise self._doubt(node, "which attribute is read is not followed")
+        self.proof.classes.mentioned.update(names)
+        self.proof.classes.called.update(names)
+
+    def _arguments(self, node: ast.Call, value: Any, takes_any: bool, takes_order: bool) -> None:
+        """Check the arguments of a call.
+
+        `takes_any` says that they may have any names (a function of the user's), and `takes_order`
+        that they may ask how an array lies in memory.
+        """
+        for keyword in node.keywords:
+            self.visit(keyword.value)
+            if keyword.arg is None and takes_any:
+                continue
+            if keyword.arg is None or pure_functions.is_written_into(keyword.arg):
+                raise self._doubt(node, f"the argument {keyword.arg or '**'} is not followed")
+            if keyword.arg == "order" and getattr(keyword.value, "value", None) not in ("C", "F"):
+                raise self._doubt(node, "how an array lies in memory is not followed")
+        n_values = 1 if value is isinstance else 0 if value is contextlib.suppress else None
+        for a in node.args[:n_values]:
+            self.visit(a)
+            if takes_order and isinstance(a, ast.Constant) and a.value in ("A", "K", "a", "k"):
+                raise self._doubt(node, "how an array lies in memory is not followed")
+
+    def _is_own_class(self, node: ast.expr) -> bool:
+        """Whether this is ``type(self)`` or ``self.__class__``."""
+        if isinstance(node, ast.Attribute) and node.attr == "__class__":
+            owner: Any = node.value
+        elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+            if self._resolved(node.func)[0] is not type:
+                return False
+            owner = node.args[0]
+        else:
+            return False
+        return isinstance(owner, ast.Name) and self.own is not None and owner.id == self.own
+
     def _method(self, node: ast.Call, function: ast.Attribute, is_open: bool) -> None:
         """Check a method call."""
         name = function.attr
+        value, rest = self._resolved(function)
+        if len(rest) == 1 and user_classes.is_plain_class(value):
+            self.visit(function)
+            return
         if self._is_method_of_object(function):
             self._check_read(function)
             return
@@ -319,13 +349,15 @@ class PurityVisitor(NameOrigins):
         self._check_read(function)
 
     def _check_classes(self, nodes: list[ast.expr]) -> None:
-        """Check the class argument of `isinstance`, the one place for user classes as values."""
+        """Check classes that are compared with those of values: by `isinstance`, say."""
         for node in nodes:
             parts = node.elts if isinstance(node, ast.Tuple) else [node]
             for part in parts:
                 value, rest = self._resolved(part)
                 if rest or not user_classes.is_plain_class(value):
                     self.visit(part)
+                elif type(value) is not type:
+                    raise self._doubt(part, "other classes may be registered with an abstract one")
 
     def _is_method_of_object(self, function: ast.Attribute) -> bool:
         """Whether this is a method of ``self``, or of an object created here."""
@@ -340,14 +372,31 @@ class PurityVisitor(NameOrigins):
         """Check a comparison; identity may be tested with constants only."""
         sides = [node.left, *node.comparators]
         for a, how, b in zip(sides, node.ops, node.comparators, strict=False):
-            if isinstance(how, (ast.Is, ast.IsNot)) and not (_is_singleton(a) or _is_singleton(b)):
+            if isinstance(how, (ast.Is, ast.IsNot)) and not any(map(self._is_singleton, (a, b))):
                 raise self._doubt(node, "whether two objects are one is not followed")
         for side in sides:
             self.visit(side)
 
+    def _is_singleton(self, node: ast.expr) -> bool:
+        """Whether nothing else can be this object: None, a sentinel, a member of an enumeration."""
+        if isinstance(node, ast.Constant):
+            return node.value is ... or type(node.value) in _SINGLETONS
+        value, rest = self._resolved(node)
+        if value is MISSING:
+            return False
+        is_sentinel = not rest and type(value) is object
+        return is_sentinel or user_classes.member_of(value, rest) is not None
+
     def _function(self, node: ast.FunctionDef) -> None:
-        if node.decorator_list:
-            raise self._doubt(node, "a decorator is not followed")
+        for decorator in node.decorator_list:
+            made_by = decorator.func if isinstance(decorator, ast.Call) else decorator
+            value = self._resolved(made_by)[0]
+            if not any(value is known for known in _DECORATORS):
+                self.visit(decorator)
+                self.proof.most_given = max(self.proof.most_given, 1)
+            elif isinstance(decorator, ast.Call):
+                for a in (*decorator.args, *[keyword.value for keyword in decorator.keywords]):
+                    self.visit(a)
         self._lambda(node)
         self.scopes[-1].now[node.name] = {OTHER}
 
@@ -378,68 +427,20 @@ class PurityVisitor(NameOrigins):
             self.visit(child)
         self.scopes.pop()
 
-    def _with(self, node: ast.With) -> None:
-        """Check ``with np.errstate``, which is safe: a program gives up at any warning anyway."""
-        for item in node.items:
-            call = item.context_expr
-            called = self._resolved(call.func)[0] if isinstance(call, ast.Call) else None
-            if called is not np.errstate or item.optional_vars is not None:
-                raise self._doubt(node, "a context manager is not followed")
-            for keyword in call.keywords:  # type: ignore[attr-defined] # it is a call
-                self.visit(keyword.value)
-        self._statements(node.body)
-
-    def _import(self, node: ast.Import) -> None:
-        """Check an import of a library module, which must be loaded already."""
-        for alias in node.names:
-            module = sys.modules.get(alias.name)
-            if module is None or not is_of_library(module):
-                raise self._doubt(node, "an import is not followed")
-            first = alias.name.partition(".")[0]
-            value = module if alias.asname else sys.modules[first]
-            self._bind_import(node, alias.asname or first, value)
-
-    def _import_from(self, node: ast.ImportFrom) -> None:
-        """Check an import of names from a library module."""
-        module = sys.modules.get(node.module or "")
-        if node.level or module is None or not is_of_library(module):
-            raise self._doubt(node, "an import is not followed")
-        for alias in node.names:
-            value = vars(module).get(alias.name, MISSING)
-            self._bind_import(node, alias.asname or alias.name, value)
-
-    def _bind_import(self, node: ast.stmt, name: str, value: Any) -> None:
-        """Record the value of an imported name, which must have no other binding."""
-        others = {*self.imported, *self.g.__globals__, *self.cells}
-        is_same = name in others and self._outside(name) is value
-        if self.scopes[1:] or self._is_local(name) or (name in others and not is_same):
-            raise self._doubt(node, f"{name!r} is imported, and bound elsewhere too")
-        self.imported[name] = value
-
-    def _delete(self, node: ast.Delete) -> None:
-        for target in node.targets:
-            if isinstance(target, ast.Subscript):
-                self.visit(target)
-            elif not isinstance(target, ast.Name):
-                raise self._doubt(node, "what is deleted may be another's")
-
     def _assert(self, node: ast.Assert) -> None:
         self.visit(node.test)
         self._message([] if node.msg is None else [node.msg])
 
     def _raise(self, node: ast.Raise) -> None:
-        self._message(ast.iter_child_nodes(node))
-
-    def _message(self, nodes: Iterable[ast.AST]) -> None:
-        """Check expressions of an error message, which may format values."""
-        self.is_raising = True
-        for node in nodes:
-            self.visit(node)
-        self.is_raising = False
+        value, rest = (MISSING, []) if node.exc is None else self._resolved(node.exc)
+        is_class = not rest and user_classes.is_plain_class(value)
+        if is_class:
+            self.proof.called(value, repr(value.__name__), 0)
+        parts = (node.cause,) if is_class else (node.exc, node.cause)
+        self._message([part for part in parts if part is not None])
 
     def _f_string(self, node: ast.JoinedStr) -> None:
-        if not self.is_raising:
-            raise self._doubt(node, "the text of a value is not followed")
+        self.proof.classes.asks |= not self.is_raising
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
                 self.visit(part.value)
@@ -447,8 +448,11 @@ class PurityVisitor(NameOrigins):
                     self.visit(part.format_spec)
 
 
-def _is_singleton(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and (node.value is ... or type(node.value) in _SINGLETONS)
+def _may_take_order(node: ast.Call, value: Any, rest: list[str]) -> bool:
+    """Whether a call may be one of NumPy's that asks how an array lies in memory."""
+    if value is not MISSING and not rest:
+        return getattr(value, "__module__", "") != "builtins"
+    return not isinstance(node.func, ast.Attribute) or hasattr(np.ndarray, node.func.attr)
 
 
 _CHECKS: dict[type, Any] = {
@@ -472,11 +476,15 @@ _CHECKS: dict[type, Any] = {
     ast.Assert: PurityVisitor._assert,
     ast.With: PurityVisitor._with,
     ast.Delete: PurityVisitor._delete,
+    ast.Try: PurityVisitor._try,
+    ast.Match: PurityVisitor._match,
+    ast.Nonlocal: PurityVisitor._nonlocal,
     ast.JoinedStr: PurityVisitor._f_string,
     **dict.fromkeys(COMPREHENSIONS, PurityVisitor._comprehension),
 }
 _HARMLESS = (
     ast.Return, ast.Expr, ast.Pass, ast.Break, ast.Continue, ast.BinOp, ast.UnaryOp, ast.BoolOp,
     ast.IfExp, ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Slice,
-    ast.Starred, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context,
+    ast.Starred, ast.Yield, ast.YieldFrom, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
+    ast.expr_context,
 )  # fmt: skip

@@ -7,9 +7,15 @@ function itself creates all objects of the class, so that none of them is shared
 
 from __future__ import annotations
 
+import abc
 import ast
+import builtins
 import collections
+import dataclasses
+import enum
+import functools
 import types
+import typing
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,17 +25,28 @@ from autodiff.autocompile import pure_functions
 from autodiff.autocompile.escape_analysis import OTHER, Impurity
 from autodiff.intercept.source.library_code import is_of_library
 from autodiff.structured.form.plain_classes import record_class
-from chainrules_core.tangents.fields import dict_of, in_class, is_special
+from chainrules_core.tangents.fields import dict_of, in_class, is_special, slot_values
 
+_COMPARISONS = frozenset({"__eq__", "__ge__", "__gt__", "__le__", "__lt__", "__ne__"})
 _SHOWN = frozenset({"__format__", "__replace__", "__repr__", "__str__"})
 """Methods that, among pure functions, only `str` calls."""
 _MAKING = frozenset({"__init__", "__post_init__"})
-_FOLLOWED = _MAKING | {
-    "__bool__", "__call__", "__contains__", "__eq__", "__ge__", "__getitem__", "__gt__", "__hash__",
-    "__iter__", "__le__", "__len__", "__lt__", "__ne__",
+_OPERATORS = frozenset({
+    "__abs__", "__add__", "__divmod__", "__floordiv__", "__iadd__", "__imatmul__", "__imul__",
+    "__invert__", "__isub__", "__itruediv__", "__matmul__", "__mod__", "__mul__", "__neg__",
+    "__pos__", "__pow__", "__radd__", "__rfloordiv__", "__rmatmul__", "__rmod__", "__rmul__",
+    "__rpow__", "__rsub__", "__rtruediv__", "__sub__", "__truediv__",
+})  # fmt: skip
+_FOLLOWED = _MAKING | _OPERATORS | {
+    "__bool__", "__call__", "__contains__", "__delitem__", "__enter__", "__eq__", "__exit__",
+    "__ge__", "__getitem__", "__gt__", "__hash__", "__iter__", "__le__", "__len__", "__lt__",
+    "__ne__", "__next__", "__reversed__", "__setitem__",
 }  # fmt: skip
 """The special methods that classes may define. Others may change attribute lookup, or return
 anything where an array is expected."""
+_GENERATED = frozenset({"__ge__", "__gt__", "__le__", "__lt__"}) | {
+    "_dataclass_getstate", "_dataclass_setstate",
+}  # fmt: skip
 _NAMES_IN_GENERATED = frozenset(
     {
         "NotImplemented", "__class__", "__delattr__", "__post_init__", "__setattr__", "hash",
@@ -42,26 +59,48 @@ _OF_ARRAYS = pure_functions.METHODS_MAKE_ARRAYS | {"at", "copy", "set"}
 
 def is_plain_class(x: Any) -> bool:
     """Whether `x` is a user-defined class with the default attribute lookup."""
-    if type(x) is not type or x is object:
+    if type(x) not in (type, abc.ABCMeta) or x in _BASES:
         return False
-    is_record = issubclass(x, tuple) and record_class(x) is not None and not x.__dictoffset__
+    is_record = issubclass(x, tuple)
+    if is_record and (record_class(x) is None or x.__dictoffset__):
+        return False
     return all(
-        type(base) is type
+        type(base) in (type, abc.ABCMeta)
         and not is_of_library(base)
-        and (is_record or "__slots__" not in vars(base))
         and all(_is_followed(base, name, value) for name, value in _own_attributes(base))
-        for base in (_bases_of(x) if is_record else x.__mro__[:-1])
+        for base in _bases_of(x)
     )
+
+
+_BASES = frozenset(
+    {object, tuple, abc.ABC, typing.Generic}
+    | {x for x in vars(builtins).values() if isinstance(x, type) and issubclass(x, BaseException)}
+)
+"""Classes of Python that plain classes may derive from."""
 
 
 def _bases_of(kind: type) -> list[type]:
     """Return a class and its bases that are the user's."""
-    return [base for base in kind.__mro__[:-1] if base is not tuple]
+    return [base for base in kind.__mro__ if base not in _BASES]
+
+
+def member_of(kind: Any, names: list[str]) -> Any:
+    """Return the member of an enumeration that `names` names, if that is a plain constant."""
+    if type(kind) is not enum.EnumMeta or kind.__mro__[1:] != enum.Enum.__mro__ or len(names) != 1:
+        return None
+    member = kind.__members__.get(names[0])
+    has_code = any(
+        isinstance(value, (property, staticmethod, classmethod, types.FunctionType))
+        for name, value in vars(kind).items()
+        if name not in ("__new__", "_generate_next_value_")  # of every enumeration
+    )
+    is_constant = member is not None and type(member.value) in (int, float, str)
+    return member if is_constant and not has_code else None
 
 
 def _own_attributes(kind: Any) -> list[tuple[str, Any]]:
-    """Return the attributes of a class, without those that every named tuple has."""
-    items = list(vars(kind).items())
+    """Return the attributes of a class, without its slots and what every named tuple has."""
+    items = [(n, x) for n, x in vars(kind).items() if type(x) is not types.MemberDescriptorType]
     if not hasattr(kind, "_fields") or not issubclass(kind, tuple):
         return items
     generated = vars(collections.namedtuple("Alike", kind._fields))
@@ -79,15 +118,26 @@ def _is_alike(x: Any, generated: Any) -> bool:
 def _is_followed(kind: type, name: str, value: Any) -> bool:
     """Whether a class attribute is supported."""
     known = name in _FOLLOWED or name in _SHOWN or _is_generated(kind, value)
-    return name not in _OF_ARRAYS and (known or not is_special(name, value))
+    return known or not is_special(name, value)
 
 
 def _is_generated(kind: type, g: Any) -> bool:
-    """Whether `dataclasses` generated a method, which accesses the fields alone."""
+    """Whether `dataclasses` or `functools.total_ordering` generated a method.
+
+    It accesses the fields or calls the other comparisons.
+    """
+    home = getattr(g, "__globals__", None)
+    if home is vars(functools) or home is vars(dataclasses):
+        return g.__name__ in _GENERATED
     fields = vars(kind).get("__dataclass_fields__")
     if fields is None or type(g) is not types.FunctionType or g.__code__.co_filename != "<string>":
         return False
     return _NAMES_IN_GENERATED.union(fields).issuperset(g.__code__.co_names)
+
+
+def held_by(x: Any) -> dict[str, Any]:
+    """Return the attributes that an object has, in slots too."""
+    return {**slot_values(x), **dict_of(x)}
 
 
 def first_parameter(node: Any) -> str | None:
@@ -126,6 +176,10 @@ class UserClasses:
         Class → whether it is called; otherwise it is the class of an object.
     given : list
         The outer objects.
+    by_class : set of str
+        The names of the attributes that are read of classes themselves.
+    made_by : set of type
+        The classes with methods that make objects of the class of theirs.
     writing : set of type
         The classes with methods that assign attributes.
     origins : dict
@@ -143,6 +197,8 @@ class UserClasses:
         self.called: set[str] = set()
         self.kinds: dict[type, bool] = {}
         self.given: list[Any] = []
+        self.by_class: set[str] = set()
+        self.made_by: set[type] = set()
         self.writing: set[type] = set()
         self.origins: dict[str, set[str]] = {}
         self.written: list[tuple[str, set[str], Impurity]] = []
@@ -162,7 +218,7 @@ class UserClasses:
     def take(self, x: Any) -> None:
         """Record an object that is an argument: it holds other values at each call."""
         self.enter(type(x), False)
-        for name in dict_of(x):
+        for name in held_by(x):
             self.origins.setdefault(name, set()).add(OTHER)
 
     def unproved(self) -> Iterator[tuple[Any, type | None, str]]:
@@ -170,7 +226,8 @@ class UserClasses:
 
         With each come the class if it is a method, and a label.
         """
-        for kind, is_called in list(self.kinds.items()):
+        for kind in list(self.kinds):
+            is_called = self.kinds[kind] or not self.made_by.isdisjoint(kind.__mro__)
             for base in _bases_of(kind):
                 for name, value in _own_attributes(base):
                     if not self._is_read(name, value, is_called) or not self._is_new(base, name):
@@ -180,7 +237,7 @@ class UserClasses:
                     elif name == "__init__":
                         yield from self._fields_of(base)
         for x in list(self.given):
-            for name, value in list(dict_of(x).items()):
+            for name, value in held_by(x).items():
                 self.origins.setdefault(name, set()).add(OTHER)
                 if self._is_mentioned(name) and self._is_new(x, name):
                     yield value, None, f"{type(x).__name__}.{name}"
@@ -218,14 +275,24 @@ class UserClasses:
         """Return the doubt about classes and attributes, or None."""
         if self.kinds and self.asks:
             return Impurity("the class, the text or the attributes of a value are asked for")
-        misleading = _OF_ARRAYS & self.called & self.origins.keys()
-        if misleading:
-            return Impurity(f"an attribute {min(misleading)!r} may be called like an array method")
+        for kind in self.kinds:
+            for name in self.by_class:
+                if type(in_class(kind, name)) is types.FunctionType:
+                    return Impurity(f"{kind.__name__}.{name} may be called without an object")
         for x in self.given:
             if not self.writing.isdisjoint(type(x).__mro__):
-                kind = type(x).__name__
-                return Impurity(f"a method binds attributes of an object from outside ({kind})")
+                name = type(x).__name__
+                return Impurity(f"a method binds attributes of an object from outside ({name})")
         return None
+
+    def compute(self) -> bool:
+        """Whether operators, or what looks like methods of arrays, may return anything."""
+        bases = {base for kind in self.kinds for base in _bases_of(kind)}
+        names = {
+            n for base in bases for n, x in _own_attributes(base) if not _is_generated(base, x)
+        }
+        like_methods = _OF_ARRAYS & self.called & (names | self.origins.keys())
+        return bool(like_methods or names & (_OPERATORS | _COMPARISONS))
 
     def doubtful_write(self) -> Impurity | None:
         """Return the doubt about a write into the value of an attribute, or None."""
@@ -244,5 +311,7 @@ def _code_in(value: Any, kind: type, label: str) -> Iterator[tuple[Any, type | N
                 yield g, kind, label
     elif isinstance(value, staticmethod):
         yield value.__func__, None, label
+    elif isinstance(value, classmethod):
+        yield value, kind, label
     else:
         yield value, kind if type(value) is types.FunctionType else None, label

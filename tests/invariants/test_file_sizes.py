@@ -20,6 +20,7 @@ LONGER = {
     "autodiff/structured/reading/call_expressions.py": "one class: how each kind of call is read",
     "autodiff/trace/pytree.py": "every walk over nests, which share what the classes are",
     "chainrules_core/tangents/structural.py": "with the sums of their parts, of any kind",
+    "tests/autodiff/autocompile/test_generated_control_flow.py": "the statements of one generator",
     "tests/autodiff/interop/test_pytorch.py": "every transformation of one adapter",
     "tests/autodiff/structured/test_levels.py": "every kernel by every transformation",
 }

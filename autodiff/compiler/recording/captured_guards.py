@@ -346,15 +346,17 @@ def _methods_of(kind: type) -> Iterator[tuple[str, types.FunctionType]]:
         if is_of_library(base):
             continue
         for name, value in vars(base).items():
+            values = [value]
             if isinstance(value, property):
-                value = value.fget
+                values = [value.fget, value.fset, value.fdel]
             elif isinstance(value, (staticmethod, classmethod)):
-                value = value.__func__
+                values = [value.__func__]
             elif isinstance(value, functools.cached_property):
-                value = value.func
-            function = _function_of(getattr(value, "__wrapped__", value))
-            if function is not None:
-                yield name, function
+                values = [value.func]
+            for part in values:
+                function = _function_of(getattr(part, "__wrapped__", part))
+                if function is not None:
+                    yield name, function
 
 
 def is_foreign(function: types.FunctionType) -> bool:

@@ -15,13 +15,14 @@ from __future__ import annotations
 import sys
 import threading
 import types
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from autodiff.compiler.compile_errors import NotRecordedError
-from autodiff.compiler.recording.content_guards import OURS
+from autodiff.compiler.recording.content_guards import OURS, is_of_users
 from autodiff.intercept.source.library_code import is_of_library
 from autodiff.trace.tracer import bare, is_tracer
 from chainrules_core import frule, rrule
@@ -194,10 +195,11 @@ class Watch:
         text = self._numbers.get((code.co_filename, frame.f_lineno), "")
         name, _, key = text.partition("[")
         # An expression of the line may be a function of its own.
-        if text and name in (*code.co_varnames, *code.co_cellvars):
+        if text and name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
             x = frame.f_locals.get(name, _MISSING)
             x = _item(x, eval(key[:-1], frame.f_globals, frame.f_locals)) if key else x
-            if type(bare(x)) not in _NUMBERS:
+            # Objects of the user's classes have operators of their own, which were analysed.
+            if type(bare(x)) not in _NUMBERS and not is_of_users(type(x)):
                 self.unseen = self.unseen or code.co_qualname  # if the function catches the error
                 raise NotRecordedError(f"{text!r}, which is written into, may be another's")
 
@@ -206,12 +208,17 @@ def _item(x: Any, key: Any) -> Any:
     """Return an item that is to be written into; a number where the write is into `x` itself."""
     if type(bare(x)) is np.ndarray:
         return 0.0 if bare(x).dtype.kind != "O" else _MISSING
-    if type(x) not in (list, dict) or is_tracer(key):
+    if type(x) not in _CONTAINERS or is_tracer(key):
         return _MISSING
     try:
-        return x[key]
-    except (LookupError, TypeError):  # so does the function
-        return 0.0
+        return list.__getitem__(x, key) if type(x) is list else dict.__getitem__(x, key)
+    except (LookupError, TypeError):  # so does the function, or it makes a new item
+        is_new = type(x) is not defaultdict or x.default_factory in _FACTORIES
+        return 0.0 if is_new else _MISSING
+
+
+_CONTAINERS = (list, dict, OrderedDict, Counter, defaultdict)
+_FACTORIES = (None, float, int, list, dict, set)
 
 
 def _has_rules_of_users() -> bool:

@@ -142,6 +142,21 @@ def effect(f: str | Callable, *args: Any) -> None:
     """A step with a side effect: a draw from a generator, or a call when the program has ended."""
 
 
+def raises_again(said: str, f: Callable, *args: Any, **kwargs: Any) -> bool:
+    """Whether a call raises the error of which `text_of` gives the text `said`."""
+    try:
+        f(*args, **kwargs)
+    except Exception as error:
+        return text_of(error) == said
+    return False
+
+
+def text_of(error: Exception) -> str:
+    """Return what a handler can know of an error: its class and what it says."""
+    kind = type(error)
+    return f"{kind.__module__}.{kind.__qualname__}{error.args!r}"
+
+
 class GivenObject:
     """An object among the arguments, by its name in the source."""
 

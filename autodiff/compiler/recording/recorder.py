@@ -40,10 +40,12 @@ from autodiff.compiler.recording.ir import (
     has_refs,
     meta_of,
     part,
+    raises_again,
     set_flat,
     set_imaginary,
     set_item,
     set_real,
+    text_of,
 )
 from autodiff.compiler.tiering.budget import Budget
 from autodiff.dispatch import call as calls
@@ -256,8 +258,8 @@ class Recording(Tape):
         start = time.perf_counter()
         try:
             y = f(x, z)
-        except Exception:  # where the function goes on after it, the program would have to, too
-            self.spoil("an error is caught in it")
+        except Exception as error:
+            self._note_error(f, (left, right), {}, error)
             raise
         self.budget.inside += time.perf_counter() - start
         metas = self.metas
@@ -325,8 +327,8 @@ class Recording(Tape):
         start = time.perf_counter()
         try:
             y = f(*given, **options)
-        except Exception:  # where the function goes on after it, the program would have to, too
-            self.spoil("an error is caught in it")
+        except Exception as error:
+            self._note_error(f, tuple(refs), named_refs, error)
             raise
         self.budget.inside += time.perf_counter() - start
         if list(map(np.ndarray.tobytes, arrays)) != before:
@@ -340,6 +342,16 @@ class Recording(Tape):
         # Whether it is an argument itself depends on the memory layout.
         self.writes = self.writes or (seen is not result and facts.may_copy)
         return seen
+
+    def _note_error(
+        self, f: Callable, args: tuple, kwargs: dict[str, Any], error: Exception
+    ) -> None:
+        """Record a guard that a call raises this error again: the function may catch it."""
+        if not facts_of(f).is_pure:
+            self.spoil("an error is caught in it")
+            return
+        i = self._append(raises_again, (text_of(error), f, *args), kwargs, True)
+        self.steps.append(Step(guard, (Ref(i), bool, True), None, -1))
 
     def noted(
         self, f: Callable, args: tuple, kwargs: dict[str, Any], y: Any, is_known: bool = False
@@ -435,7 +447,11 @@ class Recording(Tape):
     def read(self, x: Tracer, how: Callable) -> Any:
         """Return ``how(value)`` as a constant, and guard it."""
         value = x._value
-        found = how(value)
+        try:
+            found = how(value)
+        except Exception as error:
+            self._note_error(how, (Ref(x._index),), {}, error)
+            raise
         if isinstance(found, str):
             self.spoil("the text of a value is used")
             return found

@@ -74,7 +74,7 @@ from autodiff.mutation import identity
 from autodiff.mutation.escape_check import object_holds_traced
 from autodiff.trace.checks.conversions import TracedBytes, TracedText
 from autodiff.trace.labelled_data import TABLES_OF
-from autodiff.trace.trace_stack import check_free, passing
+from autodiff.trace.trace_stack import check_free, passing, program_tape
 from autodiff.trace.tracer import bare, is_tracer
 from chainrules_core import (
     Closure,
@@ -492,7 +492,26 @@ def _cached(g: Any) -> Callable:
     """A cache would keep traced values, and take one for another that is equal."""
     remembering = functions_behind.remembering(g, type(g))
     assert remembering is not None  # each such cache has a function behind it
-    return functools.wraps(g)(functions_behind.unless_traced(g, remembering))
+    return functools.wraps(g)(functions_behind.unless_traced(_noting_kept(g), remembering))
+
+
+def _noting_kept(g: Callable) -> Callable:
+    """Return a function with a cache that spoils a recording if what it keeps may change."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        y = g(*args, **kwargs)
+        program = program_tape()
+        if program is not None and not _never_changes(y):
+            program.spoil(f"a cache keeps what {g.__name__} returns, a {type(y).__name__}")
+        return y
+
+    return called
+
+
+def _never_changes(x: Any) -> bool:
+    if type(x) is tuple:
+        return all(map(_never_changes, x))
+    return x is None or is_tracer(x) or isinstance(x, (int, float, complex, str))
 
 
 def _wrapper(g: Any) -> Callable:

@@ -76,8 +76,10 @@ def _texts(code: types.CodeType, file: str, namespace: dict[str, Any]) -> Iterat
     of_code = getattr(linecache, "_getlines_from_code", None)
     if of_code is not None:
         yield "".join(of_code(code) or ())
-    if file == "<string>" and namespace.get("__name__") == "__main__":
-        yield from _command_line()
+    if file == "<string>":
+        yield from _of_dataclasses(code)
+        if namespace.get("__name__") == "__main__":
+            yield from _command_line()
     if file in _IN_A_CELL:
         yield from _magics(namespace)
 
@@ -94,6 +96,30 @@ def _command_line() -> Iterator[str]:
             for text in (attached, *sys.orig_argv[i : i + 1]):
                 yield text
                 yield textwrap.dedent(text)
+
+
+_SIGNS = {"__eq__": "==", "__ge__": ">=", "__gt__": ">", "__le__": "<=", "__lt__": "<"}
+
+
+def _of_dataclasses(code: types.CodeType) -> Iterator[str]:
+    """Yield what `dataclasses` may have compiled a comparison or ``__hash__`` from."""
+    fields = [n for n in code.co_names if n not in ("__class__", "NotImplemented", "hash")]
+    own, other = (f"({''.join(f'{x}.{n},' for n in fields)})" for x in ("self", "other"))
+    above = "\n" * (code.co_firstlineno - 1)
+    if code.co_name == "__hash__":
+        yield f"{above}def __hash__(self):\n return hash({own})"
+    sign = _SIGNS.get(code.co_name)
+    if sign is None:
+        return
+    one_by_one = " and ".join(f"self.{n}==other.{n}" for n in fields) or "True"  # from 3.13 on
+    for first, compared in (
+        ("", own + sign + other),
+        (" if self is other:\n  return True\n", one_by_one),
+    ):
+        yield (
+            f"{above}def {code.co_name}(self, other):\n{first} if other.__class__ is "
+            f"self.__class__:\n  return {compared}\n return NotImplemented"
+        )
 
 
 def _magics(namespace: dict[str, Any]) -> Iterator[str]:

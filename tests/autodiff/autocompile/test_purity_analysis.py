@@ -42,6 +42,21 @@ class Model:
 MODEL = Model()
 
 
+class Plain:
+    n = 0
+
+    def __add__(self, other):
+        return HELD
+
+    def copy(self):
+        return HELD
+
+    @classmethod
+    def counted(cls):
+        cls.n += 1
+        return cls.n
+
+
 def branches(x):
     total = 0.0
     for i in range(len(x)):
@@ -290,28 +305,77 @@ def sets_an_attribute(x):
     return x
 
 
-def catches(x):
-    try:
-        return x / 0
-    except ZeroDivisionError:
-        return x
-
-
-def yields(x):
-    yield x
-
-
-def makes_text(x):
-    return x * len(f"{x}")
-
-
 def looks_inside(x):
     return x * len(helper.__globals__)
 
 
-def manages(x, manager):
-    with manager:
+async def waits(x):
+    return x
+
+
+def finds_the_class(x):
+    return x * len(f"{Plain()}")
+
+
+def assigns_outside(count):
+    def inner(x):
+        nonlocal count
+        count = x
         return x
+
+    return inner
+
+
+assigns_outside = assigns_outside(1.0)
+
+
+def appends_to_a_sum(x):
+    y = Plain() + 1.0
+    y.append(1.0)
+    return x
+
+
+def writes_into_a_copy(x):
+    y = Plain().copy()
+    y[0] = 1.0
+    return x
+
+
+def writes_into_what_a_handler_finds(x):
+    y = []
+    try:
+        y = HELD
+        y[2] = x
+    except IndexError:
+        pass
+    y.append(1.0)
+    return x
+
+
+def writes_into_what_is_matched(x):
+    y = []
+    match (HELD, x):
+        case (y, 1.0):
+            pass
+    y.append(1.0)
+    return x
+
+
+def writes_into_what_is_yielded(x):
+    def inner():
+        yield HELD
+
+    for y in inner():
+        y.append(1.0)
+    return x
+
+
+def writes_an_attribute_of_a_class(x):
+    return x * Plain.counted()
+
+
+def takes_names_for_a_function_given(x, f=np.add, **options):
+    return f(x, x, **options)
 
 
 def deletes_of_an_argument(x, c):
@@ -335,19 +399,6 @@ def reads_a_name_of_a_comprehension(x):
 
 def uses_a_function_with_attributes(x):
     return with_attribute(x)
-
-
-@functools.lru_cache
-def cached(x):
-    return x * 2
-
-
-def calls_what_is_not_known(x):
-    return cached(x)
-
-
-def takes_any_names(x, **options):
-    return helper(x, **options)
 
 
 DOUBTS = [f for f in list(vars().values()) if callable(f) and hasattr(f, "__code__")]

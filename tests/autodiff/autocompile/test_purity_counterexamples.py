@@ -23,7 +23,8 @@ class Step(enum.IntEnum):
 
 
 class Silent:
-    __slots__ = ()
+    def __getattr__(self, name):
+        raise AttributeError(name)
 
     def __repr__(self):
         raise AssertionError("not to be shown")
@@ -313,3 +314,26 @@ def test_options_that_are_equal_but_not_the_same():
         assert gradient(f, 2.0, 3.0, argnums=0) == 3.0
     with pytest.raises(TypeError):
         gradient(f, 2.0, 3.0, argnums=False)
+
+
+@functools.lru_cache
+def kept(n):
+    return [1.0] * n
+
+
+@functools.lru_cache
+def counted(n):
+    return 1 if n < 2 else counted(n - 1) + counted(n - 2)
+
+
+@pytest.mark.usefixtures("soon")
+def test_what_a_cache_keeps_may_change():
+    def f(x):
+        return x * kept(2)[0]
+
+    assert again(f) == [1.0] * 8
+    kept(2)[0] = 5.0
+    assert again(f) == [5.0] * 8
+    assert again(lambda x: x * counted(9)) == [55.0] * 8
+    hits = [record.hits for record in call_records.records.values()]
+    assert hits[0] == 0 < hits[1]

@@ -302,14 +302,6 @@ def test_writes_outside_are_doubts(f):
     assert why_not(f)
 
 
-class Operators:
-    def __init__(self, w):
-        self.w = w
-
-    def __add__(self, other):
-        return LOG
-
-
 class PartOperators:
     def __init__(self, w):
         self.w = w
@@ -322,18 +314,11 @@ class Computed:
         return 2.0
 
 
-class Named:
-    def copy(self):
-        return GLOBAL
-
-
 @pytest.mark.parametrize(
     "f",
     [
         lambda w: np.sum(w) * Computed().rate,
-        lambda w: np.sum(w) * len(Operators(w) + 1.0),
         lambda w: np.sum(w) * len(PartOperators(w) + 1.0),
-        lambda w: np.sum(w) * np.sum(Named().copy()),
         lambda w: np.sum(w) * (2.0 if type(Part()) is Part else 3.0),
         lambda w: np.sum(w) * (2.0 if hasattr(Part(), "c") else 3.0),
     ],

@@ -217,6 +217,40 @@ def test_errors_of_results_that_nobody_reads(f):
         assert compiled(x) == f(x), x
 
 
+def logarithm(x):
+    try:
+        return 2.0 * math.log(x)
+    except ValueError as error:
+        return x * len(error.args)
+
+
+def quotient(x):
+    y = 0.5
+    try:
+        y = 1.0 / x
+        y = y / (x - 0.25)
+    except ZeroDivisionError:
+        y += x
+    return y
+
+
+def whole(x):
+    try:
+        return x * int(1.0 / x)
+    except (OverflowError, ValueError, ZeroDivisionError) as error:
+        return 3.0 * x + (type(error) is ValueError)
+
+
+@pytest.mark.parametrize("f", [logarithm, quotient, whole])
+def test_errors_that_are_caught(f):
+    compiled, slope = compile(f), compile(lambda x: gradient(f, x))
+    for x in (0.0, 0.0, 2.0, -1.0, 0.25, 0.0, 3.0, math.inf, math.nan, -math.inf, 0.25, 2.0):
+        for got, expected in ((compiled(x), f(x)), (slope(x), gradient(f, x))):
+            assert got == pytest.approx(expected, rel=1e-14, nan_ok=True), x
+    assert compiled.variants > 1
+    assert slope.variants > 1
+
+
 def test_floating_point_errors_that_are_caught():
     def f(x):
         with np.errstate(all="raise"):

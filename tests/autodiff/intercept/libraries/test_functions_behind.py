@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import gradient, value_and_gradient
+from autodiff import compile, gradient, value_and_gradient
 from chainrules.scipy.private import first_of
 from chainrules_core import ChainRulesError
 from tests.helpers import check_gradient, module_from
@@ -273,6 +273,37 @@ def test_recursions_with_a_cache_take_as_many_calls_as_without_a_derivative() ->
     assert gradient(lambda x: gradient(lambda y: fibonacci(12, y) * x, x), 0.5) == pytest.approx(
         derivative_of_product(lambda y: gradient(lambda z: fibonacci(12, z), y), 0.5), rel=1e-5
     )
+
+
+def test_programs_of_functions_with_caches() -> None:
+    @functools.lru_cache
+    def binomial(n: int, k: int) -> int:
+        return 1 if k in (0, n) else binomial(n - 1, k - 1) + binomial(n - 1, k)
+
+    @functools.lru_cache
+    def nodes(n: int) -> list:
+        return [1.0 / (k + 1) for k in range(n)]
+
+    def of_numbers(x: Any) -> Any:
+        @functools.cache
+        def power(n: int) -> Any:
+            return x if n == 1 else power(n // 2) * power(n - n // 2)
+
+        return np.sum(binomial(6, 3) * power(5) + power(3))
+
+    def of_a_list(x: Any) -> Any:
+        return np.sum(nodes(3)[1] * x**2)
+
+    x = np.array([0.5, -1.5])
+    compiled = compile(lambda x: gradient(of_numbers, x))
+    for k in (1.0, 2.0):
+        np.testing.assert_allclose(compiled(k * x), 100.0 * (k * x) ** 4 + 3.0 * (k * x) ** 2)
+    assert compiled.variants == 1
+    compiled = compile(lambda x: gradient(of_a_list, x))
+    np.testing.assert_allclose(compiled(x), x)
+    nodes(3)[1] = 2.0
+    np.testing.assert_allclose(compiled(x), 4.0 * x)
+    assert "cache" in compiled.eager_because
 
 
 def derivative_of_product(g: Callable, x: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import code
+import dataclasses
 import doctest
 import importlib
 import linecache
@@ -197,6 +198,31 @@ def test_a_compiled_file_alone(folder: Path) -> None:
     module = edited(folder, "sources_alone")
     with pytest.raises(TypeError, match="compiled file alone"):
         gradient(module.a, 0.25)
+
+
+@dataclasses.dataclass(order=True, frozen=True)
+class Timed:
+    time: float
+    name: str = dataclasses.field(default="", compare=False)
+    size: float = 1.0
+
+
+@pytest.mark.parametrize("name", ["__eq__", "__ge__", "__gt__", "__hash__", "__le__", "__lt__"])
+def test_comparisons_that_dataclasses_make(name):
+    assert definition_of(getattr(Timed, name)) is not None
+
+
+def test_gradients_of_what_dataclasses_compare():
+    def f(x, y):
+        ordered = sorted([Timed(x, "x"), Timed(y), Timed(x, size=y)])
+        same = Timed(x) == Timed(y)
+        return sum(k * t.time * t.size for k, t in enumerate(ordered)) + same
+
+    h = 1e-6
+    for x, y in ((2.0, 0.5), (0.5, 2.0)):
+        slopes = gradient(f, x, y)
+        assert slopes[0] == pytest.approx((f(x + h, y) - f(x - h, y)) / (2 * h))
+        assert slopes[1] == pytest.approx((f(x, y + h) - f(x, y - h)) / (2 * h))
 
 
 def test_what_is_defined_in_a_lambda_keeps_its_qualified_name():
