@@ -12,10 +12,11 @@ from chainrules.linalg.least_squares import (
     PseudoInverse,
     as_columns,
     pinv_adjoint,
+    pinv_tangent,
     solution_cotangents,
     solution_tangents,
 )
-from chainrules.linalg.matrices import adjoint, conj
+from chainrules.linalg.matrices import conj
 from chainrules.linalg.norms import norm_of
 from chainrules.linalg.singular import values_tangent
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
@@ -62,15 +63,6 @@ def det_rule(a, *, overwrite_a=False, check_finite=True):
 
 def inverse(y: Any, return_rank: bool) -> Any:
     return y[0] if return_rank else y
-
-
-def pinv_tangent(a: Any, y: Any, a_dot: Any) -> Any:
-    """-YȦY + YYᴴȦᴴ(1 - AY) + (1 - YA)ȦᴴYᴴY."""
-    yh, ah_dot = adjoint(y), adjoint(a_dot)
-    first = np.matmul(np.matmul(y, yh), ah_dot)
-    last = np.matmul(ah_dot, np.matmul(yh, y))
-    moved = first - np.matmul(np.matmul(first, a), y) - np.matmul(np.matmul(y, a_dot), y)
-    return moved + last - np.matmul(y, np.matmul(a, last))
 
 
 @pair_rule(linalg.pinv, Array, lists=True)
