@@ -18,7 +18,7 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.cholesky import cholesky_adjoint
-from chainrules.linalg.gaps import negligible, over_gaps
+from chainrules.linalg.gaps import negligible, over_gaps, unequal
 from chainrules.linalg.matrices import (
     adjoint,
     conj,
@@ -65,7 +65,7 @@ def free_adjoint(w: Any, v: Any, w_bar: Any, v_bar: Any) -> Any:
     if np.iscomplexobj(v) and not np.all(negligible(1j * np.imag(along), v_bar)):
         return not_implemented(PHASE)
     n = np.matmul(vh, v_bar - v * np.real(along))
-    inner = over_gaps(n, n, conj(w))
+    inner = over_gaps(n, n, conj(w), unequal(w_bar))
     if w_bar is not None:
         inner = inner + diagonal_matrix(w_bar)
     return np.linalg.solve(vh, np.matmul(inner, vh))
