@@ -84,11 +84,17 @@ def values_tangent(u: Any, s: Any, vh: Any, a_dot: Any) -> Any:
 @primitive
 def has_sign(u: Any, s: Any, v: Any) -> Any:
     """Whether a value of zero goes on as a signed one: with its real u and v it is uᵀ A v."""
-    is_real_square = u.dtype.kind == "f" and u.shape[-2] == v.shape[-2]
-    return is_real_square & (np.count_nonzero(vanishing(s), axis=-1, keepdims=True) < 2)
+    return is_alone(s) & (u.dtype.kind == "f" and u.shape[-2] == v.shape[-2])
 
 
-non_differentiable(has_sign)
+@primitive
+def is_alone(s: Any) -> Any:
+    """Whether no more than one value is zero."""
+    return np.count_nonzero(vanishing(s), axis=-1, keepdims=True) < 2
+
+
+for question in (has_sign, is_alone):
+    non_differentiable(question)
 
 
 def signed_tangent(u: Any, s: Any, v: Any, along: Any) -> Any:
@@ -252,14 +258,17 @@ def hermitian_svd_adjoint(u: Any, s: Any, v: Any, u_bar: Any, s_bar: Any, v_bar:
     if v_bar is not None:
         v_bar = v_bar * row(sign)
         u_bar = v_bar if u_bar is None else u_bar + v_bar
-    w_bar = None if s_bar is None else sign * without_zeros(s, s_bar)
+    if s_bar is not None and u_bar is None:
+        s_bar = without_zeros(s, s_bar)
+    w_bar = None if s_bar is None else sign * s_bar
     return onto_triangle(hermitian_adjoint(s * sign, u, w_bar, u_bar, 0))
 
 
 def hermitian_svd_tangent(u: Any, s: Any, v: Any, a_dot: Any) -> tuple[Any, Any, Any]:
     sign = signs(u, v)
     w_dot, u_dot = hermitian_tangent(s * sign, u, completed(a_dot), 0)
-    return u_dot, without_zeros(s, sign * w_dot), u_dot * row(sign)
+    s_dot = np.where(vanishing(s) & ~is_alone(s), 0, sign * w_dot)
+    return u_dot, s_dot, u_dot * row(sign)
 
 
 # ------------------------------------------------------------------------------------------- rules

@@ -3,6 +3,7 @@ import pytest
 from scipy import linalg
 
 import autodiff
+from chainrules_core import NotImplementedTangentError
 from chainrules_core.testing.checks.check import check_rule
 from chainrules_core.testing.inputs.domains import (
     COMPLEX,
@@ -117,3 +118,18 @@ def test_large_values_are_cut_off(shape, dtype, check_engine):
     if m == n:
         check_engine(lambda a: np.linalg.pinv(a + np.conj(a).T, BETWEEN, hermitian=True), a)
         check_engine(lambda a: linalg.pinvh(a + np.conj(a).T, rtol=BETWEEN), a)
+
+
+def test_columns_that_a_pivoted_factorisation_drops():
+    a, b = full_rank(5, 3), real(5)
+
+    def loss(a, cond):
+        return np.sum(linalg.lstsq(a, b, cond, lapack_driver="gelsy")[0])
+
+    assert np.all(np.isfinite(autodiff.gradient(loss, a, None, argnums=0)))
+    for derivative in (
+        autodiff.gradient,
+        lambda *args, **how: autodiff.pushforward(*args, **how)[1](a),
+    ):
+        with pytest.raises(NotImplementedTangentError, match="pivoted"):
+            derivative(loss, a, BETWEEN, argnums=0)
