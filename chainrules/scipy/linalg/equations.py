@@ -53,7 +53,7 @@ def check_mixture(name: str, matrices: tuple, q: Any, found: Any) -> None:
     if not np.allclose(found, q, 1e-6, 1e-6 * np.max(np.abs(q), initial=0)):
         raise ValueError(
             f"scipy.linalg.{name} does not solve the equation of complex and real matrices, if a "
-            "real one has complex eigenvalues: give it all as complex ones."
+            "real one has complex eigenvalues: give all of them as complex ones."
         )
 
 
