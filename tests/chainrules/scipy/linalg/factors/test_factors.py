@@ -6,6 +6,7 @@ import autodiff
 from chainrules.scipy.linalg.factors.cholesky import cho_solution
 from chainrules.scipy.linalg.factors.lu import lu_solution
 from chainrules.scipy.linalg.toeplitz import in_steps, sums_of_steps, toeplitz_solution
+from chainrules_core import NotImplementedTangentError
 from chainrules_core.testing import check_rule
 from tests.chainrules.scipy.linalg.cases import case, single, takes_lists
 from tests.helpers import normal_draws
@@ -113,3 +114,13 @@ def test_cho_solve_reads_one_triangle():
 @pytest.mark.parametrize("a, b", [(A, TALL), (Z, TALL), (TALL, compl(2, 3)), single(A, TALL)])
 def test_khatri_rao(a, b):
     check_rule(linalg.khatri_rao, a, b)
+
+
+@pytest.mark.parametrize("a", [np.eye(3), np.diag([2.0, 2.0, 1.0])])
+def test_arbitrary_columns_are_not_used_in_vain(a):
+    def product(a):
+        h, q = linalg.hessenberg(a, calc_q=True)
+        return np.matmul(np.matmul(q, h), q.T)
+
+    with pytest.raises(NotImplementedTangentError, match="zero in its subdiagonal"):
+        autodiff.gradient(lambda a: np.sum(product(a) * np.arange(9.0).reshape(3, 3)), a)
