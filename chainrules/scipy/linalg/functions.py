@@ -195,11 +195,18 @@ def register_function(f: Callable, tangent: Callable, cotangent: Callable) -> No
         return y, matrix_function_pushforward, matrix_function_pullback
 
 
+VERTICAL = "the square root of a singular matrix, whose slope is infinite"
+
+
 def sqrtm_tangent(a: Any, y: Any, a_dot: Any) -> Any:
+    if is_singular(a):
+        return not_implemented(VERTICAL)
     return sylvester(y, y, a_dot)
 
 
 def sqrtm_cotangent(a: Any, y: Any, y_bar: Any) -> Any:
+    if is_singular(a):
+        return not_implemented(VERTICAL)
     yh = adjoint(y)
     return sylvester(yh, yh, y_bar)
 

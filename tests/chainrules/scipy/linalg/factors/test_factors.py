@@ -116,7 +116,7 @@ def test_khatri_rao(a, b):
     check_rule(linalg.khatri_rao, a, b)
 
 
-@pytest.mark.parametrize("a", [np.eye(3), np.diag([2.0, 2.0, 1.0])])
+@pytest.mark.parametrize("a", [np.eye(3), np.diag([2.0, 2.0, 1.0]), np.zeros((3, 3))])
 def test_arbitrary_columns_are_not_used_in_vain(a):
     def product(a):
         h, q = linalg.hessenberg(a, calc_q=True)
