@@ -124,3 +124,19 @@ def test_arbitrary_columns_are_not_used_in_vain(a):
 
     with pytest.raises(NotImplementedTangentError, match="zero in its subdiagonal"):
         autodiff.gradient(lambda a: np.sum(product(a) * np.arange(9.0).reshape(3, 3)), a)
+
+
+@pytest.mark.parametrize(
+    "a", [np.eye(3)[[1, 2, 0]], np.array([[0.0, 1, 2], [-1, 0, 3], [-2, -3, 0]])]
+)
+def test_schur_forms_with_rotations(a):
+    weights = np.arange(9.0).reshape(3, 3) ** 2
+
+    def product(a):
+        t, z = linalg.schur(a)
+        return z @ t @ z.T
+
+    found = autodiff.gradient(lambda a: np.sum(product(a) * weights), a)
+    np.testing.assert_allclose(found, weights, atol=1e-8)
+    assert np.isnan(autodiff.pushforward(product, a)[1](weights)).any()
+    assert np.isnan(autodiff.gradient(lambda a: np.sum(linalg.schur(a)[1] * weights), a)).any()
