@@ -252,7 +252,7 @@ def solution_cotangents(
     x_bar, residuals_bar, _, s_bar = parts(y_bar, 4)
     a_bar = b_bar = ZeroTangent()
     rest = as_columns(b) - np.matmul(a, x)
-    y = pseudoinverse() if x_bar is not None or s_bar is not None else None
+    y: Any = pseudoinverse() if x_bar is not None or s_bar is not None else None
     if x_bar is not None:
         x_bar = as_columns(x_bar)
         b_bar = y.adjoint_times(x_bar)
