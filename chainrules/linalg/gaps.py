@@ -102,12 +102,21 @@ def over_gaps(part: Any, whole: Any, x: Any, ambiguous: Any = False) -> Any:
     return np.where(others & (~negligible(part, whole) | ambiguous), np.nan, quotient)
 
 
+def unequal(x_bar: Any) -> Any:
+    """Which pairs of values have different cotangents.
+
+    Where such values coincide, the cotangents are those of the vectors at hand: of U f(Λ) Uᴴ, where
+    f is 0, the diagonal of what U turns.
+    """
+    return False if x_bar is None else ~negligible(differences(x_bar), row(x_bar))
+
+
 def turned(m: Any, x: Any, x_bar: Any) -> Any:
     """(M - Mᴴ)_ij / (x_j - x_i), for M = Vᴴ V̄ and the cotangent of the values (or None)."""
     ambiguous = False
     if x_bar is not None and not are_apart(x):
         moved = is_set(x_bar)
-        ambiguous = ~negligible(m, m) & (row(moved) | column(moved))
+        ambiguous = unequal(x_bar) | (~negligible(m, m) & (row(moved) | column(moved)))
     return over_gaps(m - adjoint(m), m, x, ambiguous)
 
 

@@ -63,7 +63,8 @@ from chainrules_core.authoring import parts
 
 
 def without_zeros(s: Any, s_bar: Any) -> Any:
-    return np.where(vanishing(s), 0, s_bar)
+    """0 for values that are 0; a cotangent that vanishes with its value has derivatives itself."""
+    return np.where(vanishing(s) & ~vanishing(np.abs(s_bar)), 0, s_bar)
 
 
 def values_adjoint(u: Any, s: Any, vh: Any, s_bar: Any) -> Any:
@@ -78,6 +79,33 @@ def values_tangent(u: Any, s: Any, vh: Any, a_dot: Any) -> Any:
 
 
 # ------------------------------------------------------------------------- values and vectors, thin
+
+
+@primitive
+def has_sign(u: Any, s: Any, v: Any) -> Any:
+    """Whether a value of zero goes on as a signed one: with its real u and v it is uᵀ A v."""
+    return is_alone(s) & (u.dtype.kind == "f" and u.shape[-2] == v.shape[-2])
+
+
+@primitive
+def is_alone(s: Any) -> Any:
+    """Whether no more than one value is zero."""
+    return np.count_nonzero(vanishing(s), axis=-1, keepdims=True) < 2
+
+
+for question in (has_sign, is_alone):
+    non_differentiable(question)
+
+
+def signed_tangent(u: Any, s: Any, v: Any, along: Any) -> Any:
+    """The tangent of the values where the vectors count too."""
+    return np.where(vanishing(s) & ~has_sign(u, s, v), 0, along)
+
+
+def signed_cotangent(u: Any, s: Any, v: Any, s_bar: Any) -> Any:
+    """Their cotangent; NaN where it does not tell that of the matrix, whose vectors may turn."""
+    unknown = vanishing(s) & ~vanishing(np.abs(s_bar)) & ~has_sign(u, s, v)
+    return np.where(unknown, np.nan, s_bar) if np.any(unknown) else s_bar
 
 
 def over_sums(x: Any, s: Any, whole: Any) -> Any:
@@ -116,7 +144,7 @@ def thin_adjoint(u: Any, s: Any, v: Any, u_bar: Any, s_bar: Any, v_bar: Any) -> 
     sums, turn = of_u + of_v, of_u - of_v
     inner = (turned(sums, s, s_bar) + over_sums(turn - adjoint(turn), s, turn)) / 2
     if s_bar is not None:
-        inner = inner + diagonal_matrix(without_zeros(s, s_bar))
+        inner = inner + diagonal_matrix(signed_cotangent(u, s, v, s_bar))
     if m > n:
         outside = over_values(u_bar - np.matmul(u, of_u), s, u_bar)
         return np.matmul(np.matmul(u, inner) + outside, adjoint(v))
@@ -141,7 +169,7 @@ def thin_tangent(u: Any, s: Any, v: Any, a_dot: Any) -> tuple[Any, Any, Any]:
     if np.iscomplexobj(u):
         by = row(phase_tangent(v, v_dot, 0) if m >= n else phase_tangent(u, u_dot, 0))
         u_dot, v_dot = u_dot + u * by, v_dot + v * by
-    return u_dot, without_zeros(s, np.real(diagonal(e))), v_dot
+    return u_dot, signed_tangent(u, s, v, np.real(diagonal(e))), v_dot
 
 
 # ---------------------------------------------------------------------------------- full matrices
@@ -230,14 +258,17 @@ def hermitian_svd_adjoint(u: Any, s: Any, v: Any, u_bar: Any, s_bar: Any, v_bar:
     if v_bar is not None:
         v_bar = v_bar * row(sign)
         u_bar = v_bar if u_bar is None else u_bar + v_bar
-    w_bar = None if s_bar is None else sign * without_zeros(s, s_bar)
+    if s_bar is not None and u_bar is None:
+        s_bar = without_zeros(s, s_bar)
+    w_bar = None if s_bar is None else sign * s_bar
     return onto_triangle(hermitian_adjoint(s * sign, u, w_bar, u_bar, 0))
 
 
 def hermitian_svd_tangent(u: Any, s: Any, v: Any, a_dot: Any) -> tuple[Any, Any, Any]:
     sign = signs(u, v)
     w_dot, u_dot = hermitian_tangent(s * sign, u, completed(a_dot), 0)
-    return u_dot, without_zeros(s, sign * w_dot), u_dot * row(sign)
+    s_dot = np.where(vanishing(s) & ~is_alone(s), 0, sign * w_dot)
+    return u_dot, s_dot, u_dot * row(sign)
 
 
 # ------------------------------------------------------------------------------------------- rules

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.linalg.gaps import over_gaps, phase_adjoint, phase_tangent, turned
+from chainrules.linalg.gaps import over_gaps, phase_adjoint, phase_tangent, turned, unequal
 from chainrules.linalg.matrices import (
     adjoint,
     completed,
@@ -125,7 +125,7 @@ def general_adjoint(w: Any, v: Any, w_bar: Any, v_bar: Any) -> Any:
         largest = largest_elements(v)
         v_bar = v_bar - np.where(largest, 1j * np.imag(along) / np.where(largest, np.real(v), 1), 0)
     n = np.matmul(vh, v_bar)
-    inner = over_gaps(n, n, conj(w))
+    inner = over_gaps(n, n, conj(w), unequal(w_bar))
     if w_bar is not None:
         inner = inner + diagonal_matrix(w_bar)
     return np.linalg.solve(vh, np.matmul(inner, vh))

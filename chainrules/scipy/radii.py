@@ -15,6 +15,15 @@ def over(a: Any, b: Any) -> Any:
     return np.where(zero, 0.0, a / np.where(zero, 1.0, b)) if np.any(zero) else a / b
 
 
+def sides(x: Any, p: Any) -> Any:
+    """Return |x|, to be raised to a power p.
+
+    For p > 1 the kink at 0 is none of the power's. There the slopes are those of one side, which
+    the second derivative of the power needs.
+    """
+    return np.where(p > 1, np.where(x < 0, -x, x), np.abs(x))
+
+
 @primitive
 def root(q: Any) -> Any:
     """The distance.

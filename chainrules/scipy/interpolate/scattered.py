@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import CloughTocher2DInterpolator, LinearNDInterpolator
+from scipy.interpolate import CloughTocher2DInterpolator, LinearNDInterpolator, Rbf
 
 from chainrules.refused import RefusedError, refuse
 from chainrules.scipy.found import with_value
@@ -44,6 +44,38 @@ OF_SQUARE = {
 def radial(x: Any, y: Any, name: str, epsilon: Any) -> Any:
     """The matrix of a radial function of the distances of two sets of points."""
     return OF_SQUARE[name](all_distances(x * epsilon, y * epsilon))
+
+
+# What Rbf calls them, with their signs, and whether the distances are scaled.
+OF_RBF = {
+    "_h_multiquadric": ("multiquadric", -1.0, True),
+    "_h_inverse_multiquadric": ("inverse_multiquadric", 1.0, True),
+    "_h_gaussian": ("gaussian", 1.0, True),
+    "_h_linear": ("linear", -1.0, False),
+    "_h_cubic": ("cubic", 1.0, False),
+    "_h_quintic": ("quintic", -1.0, False),
+    "_h_thin_plate": ("thin_plate_spline", 1.0, False),
+}
+
+
+def rbf_body(self: Any, *args: Any) -> Any:
+    args = [np.asarray(x) for x in args]
+    if any(np.shape(x) != np.shape(args[0]) for x in args):
+        raise ValueError("Array lengths must be equal")
+    places = np.stack([np.ravel(x) for x in args]) * 1.0
+    found = OF_RBF.get(getattr(self._function, "__name__", ""))
+    if found is None or self.norm != "euclidean":
+        values = self._function(self._call_norm(places, self.xi))
+    else:
+        name, sign, scaled = found
+        scale = 1 / self.epsilon if scaled else 1.0
+        values = sign * radial(np.transpose(places), np.transpose(self.xi), name, scale)
+    shape = (*np.shape(args[0]), *([self._target_dim] if self._target_dim > 1 else []))
+    return np.reshape(np.dot(values, self.nodes), shape)
+
+
+rbf_body.traces_objects = True  # type: ignore[attr-defined] # what it is made of may be traced
+decompose(Rbf.__call__)(rbf_body)
 
 
 def monomials(x: Any, powers: Any) -> Any:

@@ -12,14 +12,15 @@ from chainrules.linalg.least_squares import (
     PseudoInverse,
     as_columns,
     pinv_adjoint,
+    pinv_tangent,
     solution_cotangents,
     solution_tangents,
 )
-from chainrules.linalg.matrices import adjoint, conj
+from chainrules.linalg.matrices import conj
 from chainrules.linalg.norms import norm_of
 from chainrules.linalg.singular import values_tangent
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
-from chainrules_core import Array, NoTangent, Numeric, Tangent, pair_rule
+from chainrules_core import Array, NoTangent, Numeric, Tangent, not_implemented, pair_rule
 from chainrules_core.authoring import part, precise
 
 # --------------------------------------------------------------------------------- norm and det
@@ -62,15 +63,6 @@ def det_rule(a, *, overwrite_a=False, check_finite=True):
 
 def inverse(y: Any, return_rank: bool) -> Any:
     return y[0] if return_rank else y
-
-
-def pinv_tangent(a: Any, y: Any, a_dot: Any) -> Any:
-    """-YȦY + YYᴴȦᴴ(1 - AY) + (1 - YA)ȦᴴYᴴY."""
-    yh, ah_dot = adjoint(y), adjoint(a_dot)
-    first = np.matmul(np.matmul(y, yh), ah_dot)
-    last = np.matmul(ah_dot, np.matmul(yh, y))
-    moved = first - np.matmul(np.matmul(first, a), y) - np.matmul(np.matmul(y, a_dot), y)
-    return moved + last - np.matmul(y, np.matmul(a, last))
 
 
 @pair_rule(linalg.pinv, Array, lists=True)
@@ -116,6 +108,12 @@ def pseudoinverse(a: Any, rank: Any, cond: Any) -> PseudoInverse:
     return PseudoInverse(a, rank, np.finfo(dtype).eps if cond is None else cond)
 
 
+PIVOTED = (
+    "scipy.linalg.lstsq(lapack_driver='gelsy') with a cond that cuts off what is not zero: it "
+    "drops columns of a pivoted QR factorisation. Use another driver, which drops singular values"
+)
+
+
 @pair_rule(linalg.lstsq, Array, Array, lists=True)
 def lstsq_rule(
     a, b, *, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None
@@ -127,8 +125,16 @@ def lstsq_rule(
     a, b = precise(x, (a, b))
     x = as_columns(x)
 
+    def is_unknown():
+        if lapack_driver != "gelsy" or rank == min(np.shape(a)):
+            return False
+        return pseudoinverse(a, rank, cond).cuts(a)
+
     def lstsq_pushforward(a_dot, b_dot):
         y = pseudoinverse(a, rank, cond)
+        if is_unknown():
+            missing = not_implemented(PIVOTED)
+            return Tangent[tuple](missing, np.zeros_like(residuals), NoTangent(), NoTangent())
         x_dot, squares_dot = solution_tangents(a, b, x, y, a_dot, b_dot)
         residuals_dot = np.zeros_like(residuals)
         if np.size(residuals):
@@ -143,6 +149,8 @@ def lstsq_rule(
         )
 
     def lstsq_pullback(y_bar):
+        if is_unknown():
+            return not_implemented(PIVOTED), not_implemented(PIVOTED)
         return solution_cotangents(fit, a, b, lambda: pseudoinverse(a, rank, cond), y_bar)
 
     return fit, lstsq_pushforward, lstsq_pullback

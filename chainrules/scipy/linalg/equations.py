@@ -28,37 +28,45 @@ from chainrules_core import Array, NoTangent, pair_rule, thunk
 # ----------------------------------------------------------------------------- linear equations
 
 
-def alike(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return two matrices, both complex if one is: SciPy fails on a mixed pair."""
-    if np.iscomplexobj(a) == np.iscomplexobj(b):
-        return a, b
-    return a + 0j, b + 0j
+def sylvester(a: Any, b: Any, q: Any) -> Any:
+    """Solve A X + X B = Q, with complex matrices if one is: SciPy fails on a mixture."""
+    if any(map(np.iscomplexobj, (a, b, q))):
+        a, b, q = a + 0j, b + 0j, q + 0j
+    return linalg.solve_sylvester(a, b, q)
 
 
-def solved(a: Any, b: Any, q: Any) -> Any:
-    """Solve by SciPy, and refuse what is no solution."""
-    y = linalg.solve_sylvester(a, b, q)
-    if np.iscomplexobj(a) != np.iscomplexobj(b):
-        found = np.matmul(a, y) + np.matmul(y, b)
-        if not np.allclose(found, q, 1e-6, 1e-6 * np.max(np.abs(q), initial=0)):
-            raise ValueError(
-                "scipy.linalg.solve_sylvester does not solve the equation of a complex and a real "
-                "matrix, if the real one has complex eigenvalues: give it both as complex ones."
-            )
-    return y
+def lyapunov(a: Any, q: Any) -> Any:
+    """The same of A X + X Aᴴ = Q."""
+    return linalg.solve_continuous_lyapunov(a + 0j if np.iscomplexobj(q) else a, q)
+
+
+def discrete_lyapunov(a: Any, q: Any, method: Any) -> Any:
+    """The same of A X Aᴴ - X + Q = 0."""
+    return linalg.solve_discrete_lyapunov(a + 0j if np.iscomplexobj(q) else a, q, method)
+
+
+def check_mixture(name: str, matrices: tuple, q: Any, found: Any) -> None:
+    """Refuse what is no solution: SciPy takes blocks of real Schur forms for numbers."""
+    complex_ones = [*map(np.iscomplexobj, matrices)]
+    if all(complex_ones) or not (any(complex_ones) or np.iscomplexobj(q)):
+        return
+    if not np.allclose(found, q, 1e-6, 1e-6 * np.max(np.abs(q), initial=0)):
+        raise ValueError(
+            f"scipy.linalg.{name} does not solve the equation of complex and real matrices, if a "
+            "real one has complex eigenvalues: give all of them as complex ones."
+        )
 
 
 @pair_rule(linalg.solve_sylvester, Array, Array, Array, broadcasts=True, lists=True)
 def solve_sylvester_rule(a, b, q):
-    y = solved(a, b, q)
+    y = linalg.solve_sylvester(a, b, q)
+    check_mixture("solve_sylvester", (a, b), q, np.matmul(a, y) + np.matmul(y, b))
 
     def solve_sylvester_pushforward(a_dot, b_dot, q_dot):
-        right = q_dot - np.matmul(a_dot, y) - np.matmul(y, b_dot)
-        return linalg.solve_sylvester(*alike(a, b), right)
+        return sylvester(a, b, q_dot - np.matmul(a_dot, y) - np.matmul(y, b_dot))
 
     def solve_sylvester_pullback(y_bar):
-        ah, bh = alike(adjoint(a), adjoint(b))
-        z, yh = linalg.solve_sylvester(ah, bh, y_bar), adjoint(y)
+        z, yh = sylvester(adjoint(a), adjoint(b), y_bar), adjoint(y)
         return thunk(lambda: -np.matmul(z, yh)), thunk(lambda: -np.matmul(yh, z)), z
 
     return y, solve_sylvester_pushforward, solve_sylvester_pullback
@@ -67,13 +75,14 @@ def solve_sylvester_rule(a, b, q):
 @pair_rule(linalg.solve_continuous_lyapunov, Array, Array, broadcasts=True, lists=True)
 def solve_continuous_lyapunov_rule(a, q):
     y = linalg.solve_continuous_lyapunov(a, q)
+    name = "solve_continuous_lyapunov"
+    check_mixture(name, (a,), q, np.matmul(a, y) + np.matmul(y, adjoint(a)))
 
     def solve_continuous_lyapunov_pushforward(a_dot, q_dot):
-        right = q_dot - np.matmul(a_dot, y) - np.matmul(y, adjoint(a_dot))
-        return linalg.solve_continuous_lyapunov(a, right)
+        return lyapunov(a, q_dot - np.matmul(a_dot, y) - np.matmul(y, adjoint(a_dot)))
 
     def solve_continuous_lyapunov_pullback(y_bar):
-        z = linalg.solve_continuous_lyapunov(adjoint(a), y_bar)
+        z = lyapunov(adjoint(a), y_bar)
         return thunk(lambda: -np.matmul(z, adjoint(y)) - np.matmul(adjoint(z), y)), z
 
     return y, solve_continuous_lyapunov_pushforward, solve_continuous_lyapunov_pullback
@@ -82,14 +91,16 @@ def solve_continuous_lyapunov_rule(a, q):
 @pair_rule(linalg.solve_discrete_lyapunov, Array, Array, broadcasts=True, lists=True)
 def solve_discrete_lyapunov_rule(a, q, *, method=None):
     y = linalg.solve_discrete_lyapunov(a, q, method)
+    name = "solve_discrete_lyapunov"
+    check_mixture(name, (a,), q, y - np.matmul(np.matmul(a, y), adjoint(a)))
 
     def solve_discrete_lyapunov_pushforward(a_dot, q_dot):
         first = np.matmul(np.matmul(a_dot, y), adjoint(a))
         second = np.matmul(np.matmul(a, y), adjoint(a_dot))
-        return linalg.solve_discrete_lyapunov(a, q_dot + first + second, method)
+        return discrete_lyapunov(a, q_dot + first + second, method)
 
     def solve_discrete_lyapunov_pullback(y_bar):
-        z = linalg.solve_discrete_lyapunov(adjoint(a), y_bar, method)
+        z = discrete_lyapunov(adjoint(a), y_bar, method)
 
         def a_bar():
             return np.matmul(np.matmul(z, a), adjoint(y)) + np.matmul(np.matmul(adjoint(z), a), y)

@@ -26,6 +26,7 @@ from scipy import linalg
 from chainrules.linalg.gaps import coinciding, differences
 from chainrules.linalg.matrices import adjoint, column, conj, diagonal, diagonal_matrix, real, row
 from chainrules.scipy.delegated import both
+from chainrules.scipy.linalg.equations import sylvester
 from chainrules_core import (
     Array,
     HasForwardMode,
@@ -194,13 +195,20 @@ def register_function(f: Callable, tangent: Callable, cotangent: Callable) -> No
         return y, matrix_function_pushforward, matrix_function_pullback
 
 
+VERTICAL = "the square root of a singular matrix, whose slope is infinite"
+
+
 def sqrtm_tangent(a: Any, y: Any, a_dot: Any) -> Any:
-    return linalg.solve_sylvester(y, y, a_dot)
+    if is_singular(a):
+        return not_implemented(VERTICAL)
+    return sylvester(y, y, a_dot)
 
 
 def sqrtm_cotangent(a: Any, y: Any, y_bar: Any) -> Any:
+    if is_singular(a):
+        return not_implemented(VERTICAL)
     yh = adjoint(y)
-    return linalg.solve_sylvester(yh, yh, y_bar)
+    return sylvester(yh, yh, y_bar)
 
 
 UNSIGNED = "the sign of a singular matrix, which jumps"
@@ -210,14 +218,14 @@ def signm_tangent(a: Any, y: Any, a_dot: Any) -> Any:
     if is_singular(a):
         return not_implemented(UNSIGNED)
     n = np.matmul(a, y)
-    return linalg.solve_sylvester(n, n, a_dot - np.matmul(np.matmul(y, a_dot), y))
+    return sylvester(n, n, a_dot - np.matmul(np.matmul(y, a_dot), y))
 
 
 def signm_cotangent(a: Any, y: Any, y_bar: Any) -> Any:
     if is_singular(a):
         return not_implemented(UNSIGNED)
     n, yh = adjoint(np.matmul(a, y)), adjoint(y)
-    x = linalg.solve_sylvester(n, n, y_bar)
+    x = sylvester(n, n, y_bar)
     return x - np.matmul(np.matmul(yh, x), yh)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.cholesky import cholesky_adjoint
-from chainrules.linalg.gaps import negligible, over_gaps
+from chainrules.linalg.gaps import negligible, over_gaps, unequal
 from chainrules.linalg.matrices import (
     adjoint,
     conj,
@@ -50,6 +50,7 @@ from chainrules_core.authoring import part, parts
 # ----------------------------------------------------------------------------------------- general
 
 HOMOGENEOUS = "homogeneous eigenvalues have no rule: call with homogeneous_eigvals=False"
+PENCIL = "the vectors of scipy.linalg.eig(a, b), or second derivatives of values, with a singular b"
 PHASE = (
     "the loss depends on the phases that LAPACK gave to the vectors of scipy.linalg.eig(a, b): "
     "take their absolute values, or products that have no phase"
@@ -65,7 +66,7 @@ def free_adjoint(w: Any, v: Any, w_bar: Any, v_bar: Any) -> Any:
     if np.iscomplexobj(v) and not np.all(negligible(1j * np.imag(along), v_bar)):
         return not_implemented(PHASE)
     n = np.matmul(vh, v_bar - v * np.real(along))
-    inner = over_gaps(n, n, conj(w))
+    inner = over_gaps(n, n, conj(w), unequal(w_bar))
     if w_bar is not None:
         inner = inner + diagonal_matrix(w_bar)
     return np.linalg.solve(vh, np.matmul(inner, vh))
@@ -142,14 +143,34 @@ def values_of_singular_pencil(a: Any, b: Any) -> tuple:
     return w, values_pushforward, values_pullback
 
 
+def singular_pencil(a: Any, b: Any, left: bool, right: bool, options: dict) -> tuple:
+    """As `values_of_singular_pencil`, where vectors are returned too, which have no derivative."""
+    y = linalg.eig(a, b, left, right, **options)
+    w, push, pull = values_of_singular_pencil(a, b)
+    if not left and not right:
+        return w, push, pull
+    missing = not_implemented(PENCIL)
+
+    def pencil_pushforward(a_dot, b_dot):
+        return Tangent[type(y)](push(a_dot, b_dot), *[missing] * (len(y) - 1))
+
+    def pencil_pullback(y_bar):
+        w_bar, *others = parts(y_bar, len(y))
+        if any(bar is not None for bar in others):
+            return missing, missing
+        return (np.zeros_like(a), np.zeros_like(b)) if w_bar is None else pull(w_bar)
+
+    return y, pencil_pushforward, pencil_pullback
+
+
 @pair_rule(linalg.eig, Array, lists=True)
 def eig_rule(
     a, b=None, *, left=False, right=True, overwrite_a=False, overwrite_b=False,
     check_finite=True, homogeneous_eigvals=False,
 ):  # fmt: skip
     options = {"check_finite": check_finite, "homogeneous_eigvals": homogeneous_eigvals}
-    if b is not None and not (left or right or homogeneous_eigvals) and is_singular(b):
-        return values_of_singular_pencil(a, b)
+    if b is not None and not homogeneous_eigvals and is_singular(b):
+        return singular_pencil(a, b, left, right, options)
     y, w, vl, vr = decomposed(a, b, left, right, options)
 
     def eig_pushforward(a_dot, b_dot):

@@ -21,7 +21,7 @@ from scipy.spatial import distance
 
 from chainrules.scipy.delegated import trace_body
 from chainrules.scipy.found import with_value
-from chainrules.scipy.radii import over, root
+from chainrules.scipy.radii import over, root, sides
 from chainrules.scipy.spatial.coordinates import LARGEST, SUM, distances, pair_distances
 from chainrules.scipy.spatial.squares import condensed, squared
 from chainrules.scipy.spatial.two_vectors import angle, apart, are_plain
@@ -46,11 +46,16 @@ def ratio(a: Any, b: Any) -> Any:
 
 
 def sqeuclidean(u: Any, v: Any, w: Any = None) -> Any:
-    return weighted((u - v) * (u - v), w)
+    return weighted((u - v) * (u - v), w)  # as SciPy has it, of complex numbers too
+
+
+def square(d: Any) -> Any:
+    """|d|²."""
+    return np.real(np.conj(d) * d) if np.iscomplexobj(d) else d * d
 
 
 def euclidean(u: Any, v: Any, w: Any = None) -> Any:
-    return root(sqeuclidean(u, v, w))
+    return root(weighted(square(u - v), w))
 
 
 def cityblock(u: Any, v: Any, w: Any = None) -> Any:
@@ -64,13 +69,26 @@ def chebyshev(u: Any, v: Any, w: Any = None) -> Any:
     return np.max(d, axis=-1)
 
 
+def powers(d: Any, p: Any) -> Any:
+    """|d|^p of differences; derivatives by one that is 0 are 0 where they would be infinite."""
+    if p is ignore_derivatives(p) and p == 2:
+        return square(d)
+    zero = ignore_derivatives(d) == 0
+    filled = zero & ((ignore_derivatives(p) <= 1) | np.all(zero, axis=-1, keepdims=True))
+    size = np.abs(d) if np.iscomplexobj(d) else sides(d, p)
+    return np.where(filled, 0.0, np.where(filled, 1.0, size) ** p)
+
+
 def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
     if ignore_derivatives(p) == np.inf:
         return chebyshev(u, v, w)
-    d = np.abs(u - v)
-    zero = ignore_derivatives(d) == 0
-    powers = np.where(zero, 0.0, np.where(zero, 1.0, d) ** p)
-    return root_of_powers(weighted(powers, w), p)
+    return root_of_powers(weighted(powers(u - v, p), w), p)
+
+
+def minkowski_to_p(u: Any, v: Any, p: Any = 2) -> Any:
+    if ignore_derivatives(p) == np.inf:
+        return chebyshev(u, v)
+    return np.sum(powers(u - v, p), axis=-1)
 
 
 def braycurtis(u: Any, v: Any, w: Any = None) -> Any:
@@ -95,7 +113,7 @@ def correlation(u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
 
 
 def seuclidean(u: Any, v: Any, V: Any) -> Any:
-    return root(np.sum((u - v) * (u - v) / V, axis=-1))
+    return root(np.sum(square(u - v) / V, axis=-1))
 
 
 def mahalanobis(u: Any, v: Any, VI: Any) -> Any:
@@ -226,6 +244,11 @@ METRICS: dict[str, Callable] = {
 }  # fmt: skip
 
 
+def real_or_complex(x: Any) -> Any:
+    x = np.asarray(x)
+    return x if x.dtype.kind == "c" else np.asarray(x, dtype=float)
+
+
 def listed(x: Any) -> Any:
     return np.asarray(x) if isinstance(x, (list, tuple)) else x
 
@@ -250,7 +273,7 @@ def vectors(f: Callable, found: Callable) -> Callable:
         options = {key: listed(x) for key, x in options.items()}
         given = [ignore_derivatives(x) for x in (u, v, *args)]
         known = found(*given, **{key: ignore_derivatives(x) for key, x in options.items()})
-        y = f(np.asarray(u, dtype=float), np.asarray(v, dtype=float), *args, **options)
+        y = f(real_or_complex(u), real_or_complex(v), *args, **options)
         return with_value(known, y)
 
     return body
@@ -260,7 +283,11 @@ for _name, _metric in METRICS.items():
     if _name != "jensenshannon":  # it has axes, and is traced
         _found = getattr(distance, _name)
         decompose(_found)(vectors(_metric, _found))
-decompose(spatial.minkowski_distance)(vectors(minkowski, spatial.minkowski_distance))
+for _found, _metric in (
+    (spatial.minkowski_distance, minkowski),
+    (spatial.minkowski_distance_p, minkowski_to_p),
+):
+    decompose(_found)(vectors(_metric, _found))
 
 
 def name_of(metric: Any) -> str | None:

@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
+from scipy import linalg
 
 import autodiff
+from chainrules_core import NotImplementedTangentError
 from chainrules_core.testing.checks.check import check_rule
 from chainrules_core.testing.inputs.domains import (
     COMPLEX,
@@ -93,3 +95,41 @@ def test_small_values_are_cut_off():
 )
 def test_engine(f, check_engine):
     check_engine(f, full_rank(5, 3), real(5))
+
+
+BETWEEN = 0.6
+"""A tolerance, relative to the largest, that cuts off one or two of the singular values."""
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 4, 3)])
+def test_large_values_are_cut_off(shape, dtype, check_engine):
+    stack, (m, n) = shape[:-2], shape[-2:]
+    a = np.stack([full_rank(m, n, dtype, seed) for seed in range(np.prod(stack, dtype=int) or 1)])
+    a = a.reshape(shape)
+    s = np.linalg.svdvals(a)
+    assert np.all(s[..., -1] < BETWEEN * s[..., 0])
+    check_engine(lambda a: np.linalg.pinv(a, rcond=BETWEEN), a)
+    if not stack:
+        b = np.arange(2.0 * m).reshape(m, 2)
+        check_engine(lambda a, b: np.linalg.lstsq(a, b, BETWEEN)[0], a, b)
+        check_engine(lambda a, b: linalg.lstsq(a, b, BETWEEN, lapack_driver="gelss")[0], a, b[:, 0])
+        check_engine(lambda a: linalg.pinv(a, rtol=BETWEEN), a)
+    if m == n:
+        check_engine(lambda a: np.linalg.pinv(a + np.conj(a).T, BETWEEN, hermitian=True), a)
+        check_engine(lambda a: linalg.pinvh(a + np.conj(a).T, rtol=BETWEEN), a)
+
+
+def test_columns_that_a_pivoted_factorisation_drops():
+    a, b = full_rank(5, 3), real(5)
+
+    def loss(a, cond):
+        return np.sum(linalg.lstsq(a, b, cond, lapack_driver="gelsy")[0])
+
+    assert np.all(np.isfinite(autodiff.gradient(loss, a, None, argnums=0)))
+    for derivative in (
+        autodiff.gradient,
+        lambda *args, **how: autodiff.pushforward(*args, **how)[1](a),
+    ):
+        with pytest.raises(NotImplementedTangentError, match="pivoted"):
+            derivative(loss, a, BETWEEN, argnums=0)

@@ -167,3 +167,50 @@ def test_deficient_rank():
 def test_nothing_wrong_where_singular_values_coincide():
     gradient = autodiff.gradient(lambda a: np.linalg.svd(a, full_matrices=False)[0][0, 0], TIED)
     assert np.isnan(gradient).any()
+
+
+SINGULAR = np.array([[1.0, 2.0, 0.0], [2.0, -1.0, 5.0], [4.0, 3.0, 5.0]])  # the last row follows
+RANK_ONE = np.outer([1.0, 2.0, 3.0], [2.0, -1.0, 0.5])
+
+
+def of_values(a, f, **options):
+    u, s, vh = np.linalg.svd(a, full_matrices=False, **options)
+    return (u * f(s)) @ vh
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: of_values(a, np.sin),
+        lambda a: (lambda u, s, vh: u * s)(*np.linalg.svd(a)),
+        lambda a: np.linalg.svdvals(a) ** 2,
+    ],
+)
+@pytest.mark.parametrize("a", [SINGULAR, SINGULAR.T[[1, 0, 2]]])
+def test_a_singular_value_of_zero_among_others(f, a, check_engine):
+    """Left and right vectors keep the sign that belongs to it: the value goes on below zero."""
+    check_engine(lambda a: 0.1 * f(a), a)
+
+
+TALL = np.array([[1.0, 2.0, 1.0], [2.0, -1.0, 2.0], [4.0, 3.0, 4.0], [1.0, 1.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    "a",
+    [RANK_ONE, np.zeros((3, 3)), TALL, TALL.T, SINGULAR + 0j],
+)
+def test_nothing_wrong_where_zero_may_turn(a):
+    """The space of vectors of zero has more than one dimension, or they have phases."""
+    weights = np.cos(np.arange(a.size)).reshape(a.shape)
+    gradient = autodiff.gradient(lambda a: np.sum(weights * np.real(of_values(a, np.sin))), a)
+    assert np.isnan(gradient).any()
+
+
+def test_an_eigenvalue_of_zero(check_engine):
+    q = np.linalg.qr(SINGULAR + 4 * np.eye(3))[0]
+    check_engine(lambda a: of_values(a + a.T, np.sin, hermitian=True), (q * [0.0, 0.4, -0.7]) @ q.T)
+    gradient = autodiff.gradient(
+        lambda a: np.sum(SINGULAR * of_values(a + a.T, np.sin, hermitian=True)),
+        (q * [0.0, 0.0, -0.7]) @ q.T,
+    )
+    assert np.isnan(gradient).any()

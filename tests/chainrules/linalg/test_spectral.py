@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy import linalg
 
 import autodiff
 from chainrules_core.testing.checks.check import check_rule
@@ -155,3 +156,15 @@ def test_space_of_coinciding_eigenvalues(eig):
 )
 def test_nothing_wrong_where_eigenvalues_coincide(loss):
     assert np.isnan(autodiff.gradient(loss, rotated(2, 2, 5))).any()
+
+
+@pytest.mark.parametrize("a", [rotated(0, 0, 5), np.zeros((3, 3))])
+@pytest.mark.parametrize("eig", [np.linalg.eigh, np.linalg.eig, linalg.eig])
+def test_nothing_wrong_where_a_function_of_equal_eigenvalues_is_zero(eig, a):
+    """There the vectors have no cotangents, and those of the values are some basis's."""
+
+    def loss(a):
+        w, v = eig((a + a.T) / 2)
+        return np.sum(WEIGHTS * np.real((v * np.sin(w)) @ np.linalg.inv(v)))
+
+    assert np.isnan(autodiff.gradient(loss, a)).any()

@@ -117,7 +117,16 @@ def has_nan(x: Any) -> bool:
     return bool(np.any(np.isnan(x)))
 
 
-non_differentiable(has_nan)
+@primitive
+def is_arbitrary(h: Any, *bars: Any) -> bool:
+    """Whether columns of Q or of H are used that follow a zero of the subdiagonal."""
+    after = np.logical_or.accumulate(np.diagonal(h, -1, -2, -1)[..., :-1] == 0, axis=-1)
+    used = np.any(np.stack(bars) != 0, axis=(0, -2))
+    return bool(np.any(after & (used[..., 1:-1] | used[..., -1:])))
+
+
+for question in (has_nan, is_arbitrary):
+    non_differentiable(question)
 
 
 def is_reduced_already(a: Any) -> bool:
@@ -152,6 +161,8 @@ def hessenberg_rule(a, *, calc_q=False, overwrite_a=False, check_finite=True):
         x_bar = onto_form(x_bar)
         k_bar = commutator(adjoint(h), x_bar)
         if q_bar is not None:
+            if is_arbitrary(h, q_bar, x_bar):
+                return not_implemented(REDUCED)
             k_bar = k_bar + np.matmul(adjoint(q), q_bar)
         turned = turning_adjoint(h, k_bar)
         if has_nan(turned):

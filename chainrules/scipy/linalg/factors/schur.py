@@ -5,8 +5,9 @@ triangular determines K below the diagonal: K T - T K is X there, which are Sylv
 when T is cut in two again and again (see `solve_below`). A real form has blocks of two on its
 diagonal for pairs of complex eigenvalues; LAPACK makes the diagonal of a block [[a, b], [c, a]]
 constant, which determines the rotation in it: κ = -(Ṫ₁₁ - Ṫ₂₂)/(2(b + c)), by the Ṫ that K makes
-without it. A complex form has phases of LAPACK's own: in reverse a gradient that depends on them is
-declared as missing, forward they stand still.
+without it. Of a rotation b + c is 0, and κ is 0 or NaN, as a quotient by other gaps. A complex form
+has phases of LAPACK's own: in reverse a gradient that depends on them is declared as missing,
+forward they stand still.
 
 Balancing: the powers of two and the permutation are constant.
 """
@@ -151,6 +152,23 @@ def slopes(t: Any, at: Any) -> Any:
     return t[at, at + 1] + t[at + 1, at]
 
 
+@primitive
+def is_round(t: Any, at: Any) -> Any:
+    """Which blocks of two are rotations times a number, up to rounding: turning changes nothing."""
+    size = np.abs(t[at, at + 1]) + np.abs(t[at + 1, at])
+    return np.abs(t[at, at + 1] + t[at + 1, at]) <= 64 * np.finfo(t.dtype).eps * size
+
+
+non_differentiable(is_round)
+
+
+def over_slopes(x: Any, t: Any, at: Any, whole: Any) -> Any:
+    """X / 2(b + c); where that is lost in rounding 0 or, unless x is negligible, NaN."""
+    lost = is_round(t, at)
+    quotient = np.where(lost, 0, x / np.where(lost, 1, 2 * slopes(t, at)))
+    return np.where(lost & ~negligible(x[None], whole)[0], np.nan, quotient)
+
+
 def signs(n: int, at: Any) -> Any:
     """A column for each block of two: 1 and -1 where its diagonal elements are."""
     return np.eye(n)[:, at] - np.eye(n)[:, at + 1]
@@ -168,7 +186,7 @@ def schur_adjoint(t: Any, z: Any, t_bar: Any, z_bar: Any) -> Any:
             return not_implemented(PHASE)
     at = pairs_in(t)
     if np.size(at):
-        half = (k_bar[at + 1, at] - k_bar[at, at + 1]) / (2 * slopes(t, at))
+        half = over_slopes(k_bar[at + 1, at] - k_bar[at, at + 1], t, at, k_bar)
         x_bar = x_bar - np.diag(np.matmul(signs(len(t), at), half))
         k_bar = turned + commutator(th, x_bar)
     x_bar = x_bar + below_blocks_adjoint(t, k_bar - adjoint(k_bar))
@@ -184,7 +202,7 @@ def schur_tangent(t: Any, z: Any, a_dot: Any) -> tuple[Any, Any]:
     t_dot = x + commutator(t, k)
     at = pairs_in(t)
     if np.size(at):
-        kappa = -np.matmul(diagonal(t_dot), signs(n, at)) / (2 * slopes(t, at))
+        kappa = over_slopes(-np.matmul(diagonal(t_dot), signs(n, at)), t, at, t_dot)
         turn = np.diag(np.matmul(np.eye(n)[: n - 1, at], kappa), -1)
         k, t_dot = k + turn - turn.T, t_dot + commutator(t, turn - turn.T)
     return onto_blocks(t, t_dot), np.matmul(z, k)

@@ -3,6 +3,9 @@
 In terms of Q and R the changed matrix is Q M with an M that is nearly triangular: M = G S makes its
 factors Q G and S, whose signs are those that SciPy chose. Where a row goes, q with the row in front
 of R is factorised: G turns it into a unit vector.
+
+Complex factors have phases of SciPy's own, which turn as the matrix changes: in reverse a gradient
+that depends on them is declared as missing, forward they stand still.
 """
 
 from __future__ import annotations
@@ -12,10 +15,50 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.matrices import adjoint
+from chainrules.linalg.gaps import negligible
+from chainrules.linalg.matrices import adjoint, conj
 from chainrules.refused import RefusedError
 from chainrules.scipy.delegated import both
-from chainrules_core import decompose, ignore_derivatives
+from chainrules_core import (
+    Array,
+    Tangent,
+    decompose,
+    ignore_derivatives,
+    not_implemented,
+    pair_rule,
+    primitive,
+)
+from chainrules_core.authoring import parts
+
+PHASE = (
+    "the loss depends on the phases of complex factors of scipy.linalg.qr_update, qr_insert or "
+    "qr_delete: take absolute values, products that have no phase, or qr of the changed matrix"
+)
+
+
+@primitive
+def with_phases(q: Any, r: Any) -> tuple:
+    """Return Q and R, whose columns and rows have phases that nobody knows."""
+    return q, r
+
+
+@pair_rule(with_phases, Array, Array)
+def with_phases_rule(q, r):
+    def with_phases_pushforward(q_dot, r_dot):
+        return Tangent[tuple](q_dot, r_dot)
+
+    def with_phases_pullback(y_bar):
+        q_bar, r_bar = [
+            np.zeros_like(x) if bar is None else bar
+            for x, bar in zip((q, r), parts(y_bar, 2), strict=True)
+        ]
+        turn = np.sum(conj(q) * q_bar, axis=0) - np.sum(conj(r) * r_bar, axis=1)
+        size = np.stack([np.sum(np.abs(q * q_bar), axis=0), np.sum(np.abs(r * r_bar), axis=1)])
+        if not np.all(negligible(np.stack([np.imag(turn)]), size)):
+            return not_implemented(PHASE), not_implemented(PHASE)
+        return q_bar, r_bar
+
+    return (q, r), with_phases_pushforward, with_phases_pullback
 
 
 def columns_of(u: Any) -> Any:
@@ -39,7 +82,8 @@ def factors(name: str, Q: Any, M: Any, plain: tuple, rows: Any = None, lead: int
             "the matrix does not determine the last columns of this Q, which are any basis of the "
             "remaining space. Call qr(..., mode='economic') for the changed matrix.",
         )
-    return Q1 * signs, R1 * np.conj(signs)[:, None]
+    Q1, R1 = Q1 * signs, R1 * np.conj(signs)[:, None]
+    return with_phases(Q1, R1) if np.iscomplexobj(signs) else (Q1, R1)
 
 
 def checked(name: str, Q: Any, R: Any) -> tuple:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
+from chainrules.scipy.radii import sides
 from chainrules.scipy.stats.distributions.continuous import in_place_of
 
 
@@ -109,29 +110,20 @@ def kappa4_support(self: Any, h: Any, k: Any) -> tuple:
 # ------------------------------------------------------------------ on both sides of a centre
 
 
-def distance(x: Any, p: Any) -> Any:
-    """Return |x|, to be raised to a power p.
-
-    For p > 1 the kink at 0 is none of the power's. There the slopes are those of one side, which
-    the second derivative of the power needs.
-    """
-    return np.where(p > 1, np.where(x < 0, -x, x), np.abs(x))
-
-
 @in_place_of(type(stats.gennorm), "_logpdf")
 def gennorm_logpdf(self: Any, x: Any, beta: Any) -> Any:
-    return np.log(0.5 * beta) - special.gammaln(1.0 / beta) - distance(x, beta) ** beta
+    return np.log(0.5 * beta) - special.gammaln(1.0 / beta) - sides(x, beta) ** beta
 
 
 @in_place_of(type(stats.dgamma), "_pdf")
 def dgamma_pdf(self: Any, x: Any, a: Any) -> Any:
-    r = distance(x, a - 1)
+    r = sides(x, a - 1)
     return 1.0 / (2 * special.gamma(a)) * r ** (a - 1.0) * np.exp(-r)
 
 
 @in_place_of(type(stats.dweibull), "_pdf")
 def dweibull_pdf(self: Any, x: Any, c: Any) -> Any:
-    r = distance(x, c - 1)
+    r = sides(x, c - 1)
     return c / 2.0 * r ** (c - 1.0) * np.exp(-(r**c))
 
 

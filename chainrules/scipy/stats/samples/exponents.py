@@ -58,6 +58,36 @@ else:
         return with_value(as_found(stats.boxcox_llf, lmb, data), likelihood(data, lmb, 0))
 
 
+# Yeo and Johnson's: SciPy has sign(x) log(1 + |x|), whose slope at 0 is 1.
+
+
+def signed_log1p(x: Any) -> Any:
+    above = plain(x) >= 0
+    return np.where(above, np.log1p(np.where(above, x, 0.0)), -np.log1p(np.where(above, 0.0, -x)))
+
+
+def likelihood_of_signed(data: Any, lmb: Any, axis: int) -> Any:
+    x = np.asarray(data) * 1.0
+    log_variance = np.log(np.var(transformed(x, lmb), axis=axis))
+    return (lmb - 1) * np.sum(signed_log1p(x), axis=axis) - np.shape(x)[axis] / 2 * log_variance
+
+
+if _morestats.has("_yeojohnson_llf"):
+    SIGNED = getattr(_morestats._yeojohnson_llf, "__wrapped__", _morestats._yeojohnson_llf)
+
+    @decompose(SIGNED)
+    def signed_likelihood_along(data: Any, *, lmb: Any, axis: int = 0) -> Any:
+        known = as_found(SIGNED, data, lmb=lmb, axis=axis)
+        return with_value(known, likelihood_of_signed(data, lmb, axis))
+
+else:
+
+    @decompose(stats.yeojohnson_llf)
+    def signed_likelihood_of(lmb: Any, data: Any) -> Any:
+        known = as_found(stats.yeojohnson_llf, lmb, data)
+        return with_value(known, likelihood_of_signed(data, lmb, 0))
+
+
 POWER_MEAN = stats.pmean.__wrapped__
 
 

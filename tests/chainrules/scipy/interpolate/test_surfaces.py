@@ -142,3 +142,17 @@ def test_cubic_on_triangles_twice():
 def test_refused(f):
     with pytest.raises(RefusedError, match="is not differentiated"):
         autodiff.gradient(lambda q: np.sum(f(q)), INSIDE)
+
+
+@pytest.mark.parametrize("function", ["multiquadric", "inverse", "gaussian", "cubic", "quintic"])
+@pytest.mark.parametrize("mode", ["1-D", "N-D"])
+def test_radial_functions_at_their_centres(function, mode, check_engine):
+    def values(x, z, at):
+        z = np.stack([z, z**2], 1) if mode == "N-D" else z
+        return interpolate.Rbf(x, z, function=function, mode=mode)(at)
+
+    x = np.array([0.0, 1.0, 2.5, 3.0, 4.5])
+    away = 0.1 if function == "cubic" else 0.0  # whose third derivative jumps
+    check_engine(values, x, np.cos(x), x[1:4] + away)
+    with pytest.raises(ValueError, match="must be equal"):
+        autodiff.gradient(lambda z: interpolate.Rbf(x, x, z)(x, x[:2])[0], np.cos(x))

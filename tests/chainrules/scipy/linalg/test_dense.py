@@ -117,7 +117,7 @@ def test_polar_factors_of_equal_singular_values(a, side, check_modes):
 @pytest.mark.parametrize("f", [linalg.solve_sylvester])
 def test_no_solution_is_an_error(f):
     turn = np.array([[1.0, -2.0], [2.0, 1.3]])
-    with pytest.raises(ValueError, match="both as complex"):
+    with pytest.raises(ValueError, match="all of them as complex"):
         autodiff.gradient(lambda q: np.sum(np.abs(f(np.eye(2) * (1 + 1j), turn, q))), np.eye(2))
 
 

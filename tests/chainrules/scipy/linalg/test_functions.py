@@ -196,3 +196,19 @@ def test_lists(f):
 
 def test_one_matrix_and_a_stack_of_directions(check_modes):
     check_modes(lambda a, e: linalg.expm_frechet(a, e), A, np.stack([A, B]))
+
+
+TURNING = np.array([[0.3, -0.6, 0.1], [0.6, 0.4, 0.1], [0.2, 0.1, 0.9]])  # of complex eigenvalues
+SOLVERS = {
+    "solve_sylvester": lambda a, q: linalg.solve_sylvester(a, np.diag([1.0, 2.0, 3.0]), q),
+    "solve_continuous_lyapunov": linalg.solve_continuous_lyapunov,
+    "solve_discrete_lyapunov": lambda a, q: linalg.solve_discrete_lyapunov(a, q, "bilinear"),
+}
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_mixtures_that_scipy_does_not_solve(name, check_engine):
+    with pytest.raises(ValueError, match=f"{name} does not solve"):
+        autodiff.gradient(lambda q: np.abs(SOLVERS[name](TURNING, q)[0, 0]), C)
+    check_engine(lambda a, q: SOLVERS[name](a + 0j, q), TURNING, C)
+    check_engine(lambda q: SOLVERS[name](np.triu(TURNING), q), C)

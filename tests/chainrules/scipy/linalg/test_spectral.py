@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 from scipy import linalg
 
+import autodiff
 from chainrules.scipy.linalg.factors.hessenberg import turning, turning_adjoint
 from chainrules.scipy.linalg.factors.schur import below_blocks, below_blocks_adjoint
+from chainrules_core import NotImplementedTangentError
 from tests.chainrules.scipy.linalg.cases import case
 from tests.helpers import normal_draws
 
@@ -108,3 +110,20 @@ def test_engine(f, xs, check_modes):
 @pytest.mark.parametrize("t, x, more", [(*FORMS[0], 0), (*FORMS[1], 0), (*FORMS[0], PAIRS)])
 def test_equations_of_schur_forms(f, t, x, more, check_modes):
     check_modes(lambda t, x: f(np.triu(t) + more, x), t, x)
+
+
+def test_vectors_of_a_singular_pencil():
+    """B⁻¹ A, by which vectors have derivatives, is lost in rounding; the finite values are not."""
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(4, 4)), rng.normal(size=(4, 2)) @ rng.normal(size=(2, 4))
+    assert np.linalg.cond(b) > 1e15
+
+    def of_values(found):
+        return np.min(np.abs(found))
+
+    expected = autodiff.gradient(lambda a: of_values(linalg.eigvals(a, b)), a)
+    for options in ({}, {"left": True}, {"left": True, "right": False}):
+        found = autodiff.gradient(lambda a, o=options: of_values(linalg.eig(a, b, **o)[0]), a)
+        np.testing.assert_allclose(found, expected, rtol=1e-8)
+        with pytest.raises(NotImplementedTangentError, match="singular b"):
+            autodiff.gradient(lambda a, o=options: np.abs(linalg.eig(a, b, **o)[1][0, 0]), a)

@@ -220,3 +220,49 @@ def test_infinite_vectors_have_no_distance_to_themselves():
 def test_a_metric_may_have_captured_what_is_traced(check_modes):
     check_modes(lambda c: distance.pdist(A, lambda u, v: c * np.sum((u - v) ** 4)), 0.3)
     check_modes(lambda c: distance.cdist(A, B, lambda u, v: np.sum(np.abs(u - v) ** c)), 2.3)
+
+
+U, V = np.array([1.0, 0.5, -2.0]), np.array([1.0, -0.3, -2.0])  # equal in two coordinates
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda p: lambda u, v: distance.minkowski(u, v, p),
+        lambda p: lambda u, v: distance.minkowski(u, v, p, W),
+        lambda p: lambda u, v: spatial.minkowski_distance(u, v, p),
+        lambda p: lambda u, v: spatial.minkowski_distance_p(u, v, p),
+        lambda p: lambda u, v: distance.cdist([u], [v], "minkowski", p=p),
+        lambda p: lambda u, v: spatial.cKDTree(u[None]).query(v, p=p)[0],
+        lambda p: lambda u, v: spatial.distance_matrix(u[None] * (1 + 0j), v[None], p),
+    ],
+)
+@pytest.mark.parametrize("p", [2, 2.0, 4.0])
+def test_equal_coordinates_have_a_second_derivative(f, p, check_engine):
+    check_engine(f(p), U, V)
+
+
+def test_equal_coordinates_of_pairs(check_engine):
+    check_engine(lambda x: distance.pdist(x, "minkowski"), CORNERS)
+    check_engine(lambda u, p: distance.minkowski(u, V, p), U, 2.0)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        distance.euclidean,
+        distance.sqeuclidean,
+        distance.minkowski,
+        distance.cityblock,
+        lambda u, v: distance.minkowski(u, v, 3, W),
+        lambda u, v: distance.euclidean(u, v, W),
+        lambda u, v: distance.seuclidean(u, v, W),
+        lambda u, v: distance.mahalanobis(u, v, np.eye(3) + 0.1),
+        spatial.minkowski_distance,
+        lambda u, v: spatial.minkowski_distance_p(u, v, 3),
+    ],
+)
+def test_complex_vectors(f, check_engine):
+    check_engine(f, A[0] + 1j * B[0], B[1] - 0.5j * A[1])
+    check_engine(f, A[0], B[1] - 0.5j * A[1])

@@ -6,6 +6,7 @@ import autodiff
 from chainrules.scipy.linalg.factors.cholesky import cho_solution
 from chainrules.scipy.linalg.factors.lu import lu_solution
 from chainrules.scipy.linalg.toeplitz import in_steps, sums_of_steps, toeplitz_solution
+from chainrules_core import NotImplementedTangentError
 from chainrules_core.testing import check_rule
 from tests.chainrules.scipy.linalg.cases import case, single, takes_lists
 from tests.helpers import normal_draws
@@ -113,3 +114,29 @@ def test_cho_solve_reads_one_triangle():
 @pytest.mark.parametrize("a, b", [(A, TALL), (Z, TALL), (TALL, compl(2, 3)), single(A, TALL)])
 def test_khatri_rao(a, b):
     check_rule(linalg.khatri_rao, a, b)
+
+
+@pytest.mark.parametrize("a", [np.eye(3), np.diag([2.0, 2.0, 1.0]), np.zeros((3, 3))])
+def test_arbitrary_columns_are_not_used_in_vain(a):
+    def product(a):
+        h, q = linalg.hessenberg(a, calc_q=True)
+        return np.matmul(np.matmul(q, h), q.T)
+
+    with pytest.raises(NotImplementedTangentError, match="zero in its subdiagonal"):
+        autodiff.gradient(lambda a: np.sum(product(a) * np.arange(9.0).reshape(3, 3)), a)
+
+
+@pytest.mark.parametrize(
+    "a", [np.eye(3)[[1, 2, 0]], np.array([[0.0, 1, 2], [-1, 0, 3], [-2, -3, 0]])]
+)
+def test_schur_forms_with_rotations(a):
+    weights = np.arange(9.0).reshape(3, 3) ** 2
+
+    def product(a):
+        t, z = linalg.schur(a)
+        return z @ t @ z.T
+
+    found = autodiff.gradient(lambda a: np.sum(product(a) * weights), a)
+    np.testing.assert_allclose(found, weights, atol=1e-8)
+    assert np.isnan(autodiff.pushforward(product, a)[1](weights)).any()
+    assert np.isnan(autodiff.gradient(lambda a: np.sum(linalg.schur(a)[1] * weights), a)).any()

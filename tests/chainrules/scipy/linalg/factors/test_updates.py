@@ -44,6 +44,19 @@ def test_what_is_not_determined_is_refused():
         autodiff.gradient(lambda r: np.sum(linalg.qr_delete(q, r, 0, which="col")[1]), r)
 
 
+ZA, ZU = A + 1j * A.T, U + 1j * V
+
+
+def test_complex_factors_have_phases_of_their_own(check_modes):
+    def updated(a, u):
+        return linalg.qr_update(*linalg.qr(a), u, U + 0j)
+
+    check_modes(lambda a, u: [np.abs(x) ** 2 for x in updated(a, u)], ZA, ZU, twice=False)
+    check_modes(lambda a, u: np.matmul(*updated(a, u)), ZA, ZU, twice=False)
+    with pytest.raises(NotImplementedTangentError, match="phases"):
+        autodiff.gradient(lambda a, u: np.sum(np.real(updated(a, u)[1])), ZA, ZU)
+
+
 def test_columns_that_need_no_reflection():
     """LAPACK leaves them as they are, and turns their signs round where they are changed."""
     tall = np.triu(A)[:, [0, 2, 3]]

@@ -32,6 +32,7 @@ CASES = {
     "yeojohnson of 0": (lambda x: stats.yeojohnson(x, 0.0), X),
     "yeojohnson of 2": (lambda x: stats.yeojohnson(x, 2.0), X),
     "yeojohnson_llf": (lambda p, x: stats.yeojohnson_llf(p, x), 0.3, X),
+    "yeojohnson_llf of zeros": (lambda p, x: stats.yeojohnson_llf(p, x - x[0]), 0.3, X),
     "boxcox_llf": (lambda p, x: stats.boxcox_llf(p, x), 0.3, P),
     "boxcox_normplot": (lambda x: stats.boxcox_normplot(x, -1, 1, N=5), P),
     "yeojohnson_normplot": (lambda x: stats.yeojohnson_normplot(x, -1, 1, N=5), X),
