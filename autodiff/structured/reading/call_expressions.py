@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
+from autodiff.python_operators import PREFIXES, SIGNS
 from autodiff.structured.callables.inner_gradients import is_gradient
 from autodiff.structured.form.function_ir import (
     Columns,
@@ -590,6 +591,12 @@ def _check_arguments(f: Any, args: tuple) -> None:
         raise UnsupportedError("an object as an argument")
     if any(type(a) is Items for a in args) and not _takes_lists(f):
         raise UnsupportedError("a list as an argument")
+    if f in _ASKS_CLASS and any(isinstance(a, RecordValue) for a in args):
+        raise UnsupportedError(f"{f.__name__} of a named tuple, whose class decides")
+
+
+_ASKS_CLASS = frozenset({str, format, repr, hash, *SIGNS, *PREFIXES})
+"""What the class of an argument decides."""
 
 
 def _must_unpack(kind: Kind) -> bool:
