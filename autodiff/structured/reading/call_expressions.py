@@ -492,7 +492,7 @@ class CallReader(SequenceReader):
             return self._has_attribute(args[0], known(self.pack(args[1])))
         if f in (abs, bool) and len(args) == 1 and is_object(args[0]):
             return self.abs_or_bool_of_object(f, args[0])
-        if f in (list, tuple) and len(args) == 1 and is_object(args[0]):
+        if f in (list, tuple) and len(args) == 1 and (is_object(args[0]) or _has_parts(args[0])):
             return self._copied(f, args[0])
         if f is sum and args and isinstance(args[0], tuple) and not is_object(args[0]):
             return self._sum(*args)
@@ -624,6 +624,11 @@ def _is_iterable(x: Any) -> bool:
 
 def _has_rows(x: Any) -> bool:
     return type(x) is Value and x.kind.is_array and x.kind.ndim > 0
+
+
+def _has_parts(x: Any) -> bool:
+    """Whether this is a tuple as one value: a shape, or integers."""
+    return type(x) is Value and bool(x.kind.parts)
 
 
 def _is_number(x: Any) -> bool:

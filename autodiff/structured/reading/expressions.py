@@ -12,6 +12,7 @@ import numpy as np
 
 from autodiff.structured.form.function_ir import (
     Columns,
+    HeldRange,
     Items,
     Maybe,
     Named,
@@ -39,6 +40,7 @@ from autodiff.structured.form.known_functions import (
 )
 from autodiff.structured.reading.builder import is_constant
 from autodiff.structured.reading.containers.classes import is_class, is_object
+from autodiff.structured.reading.libraries.python_decompositions import bounds_of_slice
 from autodiff.structured.reading.operator_expressions import OperatorReader
 from autodiff.structured.reading.rewriting import has_no_calls, written
 from autodiff.structured.reading.scopes import OWNERS, ArgumentRows, HeldSlice, LocalFunction
@@ -239,6 +241,8 @@ class ExpressionReader(OperatorReader):
             return self._index_joiner(known(base), index)
         if isinstance(base, tuple) and isinstance(index, ast.Slice):
             return self._slice_of(base, index)
+        if type(base) is HeldRange:
+            return self._slice_of_range(base, index)
         if isinstance(base, tuple) or base.kind.parts or base.kind.classes == {tuple}:
             return self._part(base, self.value(index))
         if base.kind.is_list and isinstance(index, ast.Slice):
@@ -251,6 +255,16 @@ class ExpressionReader(OperatorReader):
         if base.kind.has_items:
             return self.item(base, self.value(index))
         return self.indexed(base, *self._index(index))
+
+    def _slice_of_range(self, base: HeldRange, index: ast.expr) -> HeldRange:
+        """Read a slice of a range, which is a range."""
+        if not isinstance(index, ast.Slice):
+            raise UnsupportedError("an item of a range")
+        low, high, by = self.bounds_in(index)
+        bounds = [*parts_of(base), low, high, self.const(1) if known(by) is None else by]
+        if not all(x.kind.is_integral or known(x) is None for x in bounds):
+            raise UnsupportedError("a slice with bounds that are not integers")
+        return HeldRange(*self._parts_of(self.inline(bounds_of_slice, bounds, {})))
 
     def flattened(self, node: ast.expr) -> Any:
         """Read what is indexed or iterated over: there ``a.flat`` is like ``a.ravel()``."""
