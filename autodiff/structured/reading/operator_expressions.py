@@ -24,6 +24,9 @@ _ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.true
 class OperatorReader(ComparisonReader):
     """Layer of the reader: unary and binary operators."""
 
+    # Methods that subclasses define.
+    truth: Callable[[ast.expr], Value]
+
     def on_binop(self, node: ast.BinOp) -> Any:
         """Read a binary operator."""
         a, b = node.left, node.right

@@ -390,8 +390,8 @@ def _may_follow(test: ast.expr, target: ast.expr) -> bool:
 def _distributed(node: ast.AugAssign) -> ast.If:
     """Rewrite an augmented assignment of a conditional expression to a branch."""
     choice: Any = node.value
-    branches = [
-        [ast.copy_location(ast.AugAssign(node.target, node.op, x), node)]
+    then, otherwise = (
+        ast.copy_location(ast.AugAssign(node.target, node.op, x), node)
         for x in (choice.body, choice.orelse)
-    ]
-    return ast.copy_location(ast.If(choice.test, *branches), node)
+    )
+    return ast.copy_location(ast.If(choice.test, [then], [otherwise]), node)
