@@ -265,9 +265,11 @@ class Programs:
         program = self.known.get(key, UNKNOWN)
         if program is UNKNOWN:
             has_objects = any(is_plain_class(type(v)) for v in plain)
-            most = _MOST_OBJECTS if has_objects else _MOST_KINDS
-            self.takes_objects_apart |= has_objects and len(self.known) >= most
-            if not self.is_worth_it(leaves) or len(self.known) >= most:
+            is_full = len(self.known) >= (_MOST_OBJECTS if has_objects else _MOST_KINDS)
+            are_new = has_objects and not self.takes_objects_apart
+            if are_new and (is_full or any(map(_has_lost_objects, self.known.values()))):
+                self.takes_objects_apart = is_full = True
+            if not self.is_worth_it(leaves) or is_full:
                 return self.timed(traced, args)
             program = self.known[key] = self.made(g, form, plain, active)
             self.takes_lists_whole |= program is None and _has_short_lists(form)
@@ -282,8 +284,11 @@ class Programs:
         outside = program.outside(g)
         if outside is None:
             del self.known[key]
-            self.failures += self.takes_captured or not g.__closure__
-            self.takes_captured = True
+            if _has_lost_objects(program):  # another object has got the same id
+                self.takes_objects_apart = True
+            else:
+                self.failures += self.takes_captured or not g.__closure__
+                self.takes_captured = True
             return traced(*args)
         if not (can_run(program, leaves, outside) and program.may_bind(objects, leaves)):
             return traced(*args)
@@ -439,6 +444,11 @@ class Programs:
         except Exception as error:  # a bug in the reader: the function is traced
             self.why = f"{type(error).__name__} while it was read: {error}"
         return None
+
+
+def _has_lost_objects(program: Structured | None) -> bool:
+    """Whether an object that a program is made for is gone: each call makes one anew."""
+    return program is not None and any(find() is None for find in program.outside_objects)
 
 
 def _is_nested(a: Any) -> bool:

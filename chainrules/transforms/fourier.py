@@ -16,6 +16,7 @@ A transform over several axes is one after the other; the adjoint takes them in 
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +30,7 @@ OTHER = {None: "forward", "backward": "forward", "forward": "backward", "ortho":
 """The ``norm`` of the adjoint."""
 
 
+@functools.lru_cache(maxsize=16)
 def inner(n: int, ndim: int, axis: int) -> np.ndarray:
     """Which outputs of a real transform of length `n` stand for two, shaped to broadcast."""
     k = np.arange(n // 2 + 1)

@@ -38,16 +38,15 @@ class ItemsChangeError(UnsupportedError):
 
 
 class UnboundError(UnsupportedError):
-    """A variable is read that may be unbound, because only a loop binds it.
+    """A variable is read that may be unbound, because only a loop or branch binds it.
 
-    Attributes
-    ----------
-    loop : tuple or None
-        The source position of the loop.
+    `variable` is the function and the name, and None for a hidden variable; `loop` is the source
+    position of the loop that binds it, if any.
     """
 
-    def __init__(self, name: str, loop: tuple[int, int] | None) -> None:
+    def __init__(self, function: Any, name: str, loop: tuple[int, int] | None) -> None:
         super().__init__(f"{name} may not be bound")
+        self.variable = None if name.startswith(".") else (function, name)
         self.loop = loop
 
 
@@ -61,12 +60,15 @@ class MixedKindsError(UnsupportedError):
         iteration may be read separately.
     other : tuple or None
         If the variable may be None: the variable, its other kind, and the memory of that.
+    choice : tuple or None
+        The source position of a conditional expression whose values have these kinds.
     """
 
     def __init__(self) -> None:
         super().__init__("a variable that is of one kind and then of another")
         self.loop: tuple[int, int] | None = None
         self.other: tuple[Any, Any, Any] | None = None
+        self.choice: tuple[int, int] | None = None
 
 
 class ListInMemoryError(UnsupportedError):
@@ -87,13 +89,7 @@ class ListInMemoryError(UnsupportedError):
 
 
 class MadeInLoopError(UnsupportedError):
-    """An object is constructed in a branch or loop: split all objects of its class instead.
-
-    Attributes
-    ----------
-    cls : type
-        The class.
-    """
+    """An object of class `cls` is made in a branch or loop: split all such objects instead."""
 
     def __init__(self, cls: type) -> None:
         super().__init__("an object that is made in a branch or loop")

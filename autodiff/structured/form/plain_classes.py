@@ -12,6 +12,7 @@ from typing import Any
 
 from autodiff import caches
 from autodiff.intercept.source.library_code import is_of_library
+from autodiff.python_operators import COMPARISONS
 from autodiff.structured.form.function_ir import RecordValue
 
 TANGENT_MARK = "__is_tangent__"
@@ -69,9 +70,12 @@ def _same_field(a: Any, b: Any) -> bool:
     return type(a) is type(b) and a.__reduce__()[1][0] == b.__reduce__()[1][0]
 
 
-_DECIDES_OF_RECORD = frozenset(
-    {"__init__", "__getattribute__", "__getattr__", "__len__", "__iter__", "__getitem__"}
-)
+_DECIDES_OF_RECORD = frozenset({
+    "__init__", "__getattribute__", "__getattr__", "__len__", "__iter__", "__getitem__",
+    "__contains__", "__reversed__", "__bool__", "__hash__", "__abs__", "__round__", "__index__",
+    "__int__", "__float__", "__complex__", "__array__", "__array_ufunc__", "__array_function__",
+    *[f"__{comparison.name}__" for comparison in COMPARISONS.values()],
+})  # fmt: skip
 
 
 def customizes_attributes(cls: type) -> bool:

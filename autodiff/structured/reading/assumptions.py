@@ -16,6 +16,9 @@ class Assumptions:
     ----------
     must_iterate, peeled : set of tuple
         The places of loops that run at least once, and of those whose first iteration is peeled.
+    distributed : set of tuple
+        The places of conditional expressions with values of two kinds: each branch applies the
+        operator that takes the value.
     displayed_in_memory : set of tuple
         The places where lists and dicts are displayed that are in memory.
     displayed_tables : set of tuple
@@ -28,6 +31,8 @@ class Assumptions:
         Those of these attributes that are None at first.
     may_be_none : dict
         Function and name of a variable that may be None → the placeholder for its value.
+    unbound_at_first : set of tuple
+        Function and name of a variable that may be unbound where it is read: it is None at first.
     returns : Kind, optional
         What the function returns, if it calls itself.
     copies_slices : bool
@@ -41,6 +46,7 @@ class Assumptions:
 
     must_iterate: set[tuple[int, int]] = field(default_factory=set)
     peeled: set[tuple[int, int]] = field(default_factory=set)
+    distributed: set[tuple[int, int]] = field(default_factory=set)
     displayed_in_memory: set[tuple[int, int]] = field(default_factory=set)
     displayed_tables: set[tuple[int, int]] = field(default_factory=set)
     value_classes: set[type] = field(default_factory=set)
@@ -48,6 +54,7 @@ class Assumptions:
     optional_attributes: dict[tuple[type, str], Any] = field(default_factory=dict)
     initially_none: set[tuple[type, str]] = field(default_factory=set)
     may_be_none: dict[tuple[Any, str], Any] = field(default_factory=dict)
+    unbound_at_first: set[tuple[Any, str]] = field(default_factory=set)
     returns: Kind | None = None
     copies_slices: bool = False
     leaves: bool = False

@@ -401,6 +401,12 @@ class ProgramBuilder:
 
     def read_in(self, scope: Scope, name: str) -> Any:
         """Return the value of a variable of this scope."""
+        found = self._held_by(scope, name)
+        if (scope.function, name) in self.assumed.unbound_at_first:
+            return self._unless_unbound(scope, name, found)
+        return found
+
+    def _held_by(self, scope: Scope, name: str) -> Any:
         form = scope.forms.get(name)
         if form is not None:
             found = formed(form, [self.read_in(scope, part) for part in parts_of(form)])
@@ -413,8 +419,26 @@ class ProgramBuilder:
         slot = scope.slots.get(name)
         if slot is None or not (slot in self.kinds or slot in self.definite_kinds):
             loop = None if slot is None else self.bound_in_loop.get(slot)
-            raise UnboundError(name, loop)
+            raise UnboundError(scope.function, name, loop)
         return self.read_slot(slot)
+
+    def bind_unbound(self) -> None:
+        """Bind the variables of a function to None that may be unbound where they are read."""
+        scope = self.scope
+        for function, name in self.assumed.unbound_at_first:
+            is_own = function is scope.function and name.partition(".")[0] in scope.locals
+            if is_own and self.variable_structure(name) is None:
+                self.bind(name, self.const(None))
+
+    def _unless_unbound(self, scope: Scope, name: str, found: Any) -> Any:
+        """Return the value of a variable that is None as long as it is not bound."""
+        if type(found) is Maybe and known(found.has) is not False:
+            return self.not_none(found)
+        if type(found) is not Maybe and not (type(found) is Value and known(found) is None):
+            return found
+        if self.flags:  # a later statement of the loop may bind it
+            raise EmptyListError("a variable, which is not bound")
+        raise UnboundError(scope.function, name, None)
 
     def capture(self, x: Any) -> Value:
         """Return an array or `ListArgument` from outside, as a further read-only argument.

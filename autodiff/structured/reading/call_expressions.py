@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
+from autodiff.python_operators import PREFIXES, SIGNS
 from autodiff.structured.callables.inner_gradients import is_gradient
 from autodiff.structured.form.function_ir import (
     Columns,
@@ -491,7 +492,7 @@ class CallReader(SequenceReader):
             return self._has_attribute(args[0], known(self.pack(args[1])))
         if f in (abs, bool) and len(args) == 1 and is_object(args[0]):
             return self.abs_or_bool_of_object(f, args[0])
-        if f in (list, tuple) and len(args) == 1 and is_object(args[0]):
+        if f in (list, tuple) and len(args) == 1 and (is_object(args[0]) or _has_parts(args[0])):
             return self._copied(f, args[0])
         if f is sum and args and isinstance(args[0], tuple) and not is_object(args[0]):
             return self._sum(*args)
@@ -590,6 +591,12 @@ def _check_arguments(f: Any, args: tuple) -> None:
         raise UnsupportedError("an object as an argument")
     if any(type(a) is Items for a in args) and not _takes_lists(f):
         raise UnsupportedError("a list as an argument")
+    if f in _ASKS_CLASS and any(isinstance(a, RecordValue) for a in args):
+        raise UnsupportedError(f"{f.__name__} of a named tuple, whose class decides")
+
+
+_ASKS_CLASS = frozenset({str, format, repr, hash, *SIGNS, *PREFIXES})
+"""What the class of an argument decides."""
 
 
 def _must_unpack(kind: Kind) -> bool:
@@ -617,6 +624,11 @@ def _is_iterable(x: Any) -> bool:
 
 def _has_rows(x: Any) -> bool:
     return type(x) is Value and x.kind.is_array and x.kind.ndim > 0
+
+
+def _has_parts(x: Any) -> bool:
+    """Whether this is a tuple as one value: a shape, or integers."""
+    return type(x) is Value and bool(x.kind.parts)
 
 
 def _is_number(x: Any) -> bool:

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.python_operators import BINARY, UNARY
 from autodiff.structured.form.function_ir import (
     Columns,
-    InstanceValue,
+    HeldRange,
     Items,
     Maybe,
     Named,
@@ -28,6 +27,7 @@ from autodiff.structured.form.indices import has_arrays, is_element, kind_of_ind
 from autodiff.structured.form.kinds import (
     LIST,
     Kind,
+    MixedKindsError,
     UnsupportedError,
     is_member,
     kind_of,
@@ -39,23 +39,20 @@ from autodiff.structured.form.known_functions import (
     part_of_text,
 )
 from autodiff.structured.reading.builder import is_constant
-from autodiff.structured.reading.comparison_operators import ComparisonReader
 from autodiff.structured.reading.containers.classes import is_class, is_object
-from autodiff.structured.reading.containers.sequences import is_sequence
-from autodiff.structured.reading.containers.tables import SET_OPERATORS
+from autodiff.structured.reading.libraries.python_decompositions import bounds_of_slice
+from autodiff.structured.reading.operator_expressions import OperatorReader
 from autodiff.structured.reading.rewriting import has_no_calls, written
 from autodiff.structured.reading.scopes import OWNERS, ArgumentRows, HeldSlice, LocalFunction
 
 _WIDE = frozenset(map(np.dtype, (np.float64, np.complex128, np.int64)))
 _OF_DTYPES = frozenset({"kind", "char", "name", "itemsize", "type"})
-_TRUTH = frozenset({bool, np.bool_})
-_ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.pow})
 _FORMS = frozenset({"shape", "size", "ndim", "dtype"})
 PARTS = {"real": np.real, "imag": np.imag}
 """Attributes that are parts of complex numbers."""
 
 
-class ExpressionReader(ComparisonReader):
+class ExpressionReader(OperatorReader):
     """Layer of the reader: expressions."""
 
     def expression(self, node: ast.expr) -> Any:
@@ -81,59 +78,6 @@ class ExpressionReader(ComparisonReader):
         """Read a name."""
         return self.read(node.id)
 
-    def on_binop(self, node: ast.BinOp) -> Any:
-        """Read a binary operator."""
-        name, f, _ = BINARY[type(node.op)]
-        left, right = self.expression(node.left), self.expression(node.right)
-        if is_object(left) or is_object(right):
-            found = self.operator_of(name, left, right)
-            if found is NotImplemented:
-                raise UnsupportedError("an operator that the class of an object does not define")
-            return found
-        if f in SET_OPERATORS and all(type(x) is Value and x.kind.is_set for x in (left, right)):
-            return self.set_from(f, left, right)
-        if f is operator.add and is_sequence(left) and is_sequence(right):
-            return self._together(left, right)
-        if f is operator.mul and type(left) is Items and type(right) is Value:
-            if not right.kind.is_integral:
-                raise UnsupportedError("a list times something other than an integer")
-            times = known(right)
-            if type(times) is int and times > 0 and all(map(_is_immutable, left)):
-                return Items(tuple(left) * times)
-            return self.new_list(list(map(self.pack, left)), right)
-        return self.binary(f, left, right)
-
-    def binary(self, f: Callable, a: Any, b: Any) -> Value:
-        """Read a binary operator on two values; a list beside an array becomes an array."""
-        a, b = self._operand(a, b), self._operand(b, a)
-        for v in (a, b):
-            if isinstance(v, tuple) or not (v.kind.is_scalar or v.kind.is_array or v.kind.is_text):
-                raise UnsupportedError(
-                    "an operator on something other than numbers, arrays and strings"
-                )
-        if f in _ARITHMETIC:
-            a, b = self._as_integer(a, b), self._as_integer(b, a)
-        return self.emit_call(f, [a, b])
-
-    def _as_integer(self, v: Value, other: Value) -> Value:
-        """Convert a bool beside a float to an integer: rules take no bools."""
-        is_truth = v.kind.is_scalar and v.kind.classes <= _TRUTH and not v.kind.is_known
-        return self.emit_call(int, [v]) if is_truth and other.kind.has_floats else v
-
-    def on_unaryop(self, node: ast.UnaryOp) -> Value:
-        """Read a unary operator."""
-        f = UNARY[type(node.op)].function
-        made = self.expression(node.operand)
-        if is_object(made) and f is not operator.not_:
-            return self.call_special_method(f"__{UNARY[type(node.op)].name}__", made)
-        if isinstance(node.op, ast.Not):
-            made = self.truth_of(made)
-        x = self.as_value(made)
-        is_known = known(x) is None or type(known(x)) is str
-        if f is operator.not_ and not (x.kind.is_scalar or is_known):
-            raise UnsupportedError(f"operator {type(node.op).__name__}")
-        return self.emit_call(f, [x])
-
     def on_namedexpr(self, node: ast.NamedExpr) -> Any:
         """Read an assignment expression (``:=``)."""
         self.bind(node.target.id, self.expression_or_none(node.value))
@@ -141,13 +85,17 @@ class ExpressionReader(ComparisonReader):
 
     def on_ifexp(self, node: ast.IfExp) -> Any:
         """Read a conditional expression."""
-        return self.choose(
-            self.truth(node.test),
-            lambda: self.expression_or_none(node.body),
-            lambda: self.expression_or_none(node.orelse),
-            # Each reading of the function gives it the same name: `may_be_none` refers to it.
-            f".chosen_{node.lineno}_{node.col_offset}" if _has_none(node) else None,
-        )
+        try:
+            return self.choose(
+                self.truth(node.test),
+                lambda: self.expression_or_none(node.body),
+                lambda: self.expression_or_none(node.orelse),
+                # Each reading of the function gives it the same name: `may_be_none` refers to it.
+                f".chosen_{node.lineno}_{node.col_offset}" if _has_none(node) else None,
+            )
+        except MixedKindsError as error:
+            error.choice = error.choice or (node.lineno, node.col_offset)
+            raise
 
     def on_boolop(self, node: ast.BoolOp) -> Any:
         """Read ``a and b`` or ``a or b``: the value that decides is the result."""
@@ -293,6 +241,8 @@ class ExpressionReader(ComparisonReader):
             return self._index_joiner(known(base), index)
         if isinstance(base, tuple) and isinstance(index, ast.Slice):
             return self._slice_of(base, index)
+        if type(base) is HeldRange:
+            return self._slice_of_range(base, index)
         if isinstance(base, tuple) or base.kind.parts or base.kind.classes == {tuple}:
             return self._part(base, self.value(index))
         if base.kind.is_list and isinstance(index, ast.Slice):
@@ -306,10 +256,15 @@ class ExpressionReader(ComparisonReader):
             return self.item(base, self.value(index))
         return self.indexed(base, *self._index(index))
 
-    def _operand(self, x: Any, other: Any) -> Any:
-        if type(other) is not Value or not other.kind.is_array or other.kind.letter not in "fc":
-            return x
-        return self.as_array(np.add, self.as_vector(x, of_integers=True))
+    def _slice_of_range(self, base: HeldRange, index: ast.expr) -> HeldRange:
+        """Read a slice of a range, which is a range."""
+        if not isinstance(index, ast.Slice):
+            raise UnsupportedError("an item of a range")
+        low, high, by = self.bounds_in(index)
+        bounds = [*parts_of(base), low, high, self.const(1) if known(by) is None else by]
+        if not all(x.kind.is_integral or known(x) is None for x in bounds):
+            raise UnsupportedError("a slice with bounds that are not integers")
+        return HeldRange(*self._parts_of(self.inline(bounds_of_slice, bounds, {})))
 
     def flattened(self, node: ast.expr) -> Any:
         """Read what is indexed or iterated over: there ``a.flat`` is like ``a.ravel()``."""
@@ -466,14 +421,3 @@ class ExpressionReader(ComparisonReader):
 def _has_none(node: ast.IfExp) -> bool:
     """Whether one of the two expressions is the literal None."""
     return any(isinstance(x, ast.Constant) and x.value is None for x in (node.body, node.orelse))
-
-
-def _is_immutable(x: Any) -> bool:
-    """Whether this is a text, or a tuple without lists, dicts and arrays."""
-    if type(x) is Items or isinstance(x, InstanceValue) or not isinstance(x, tuple):
-        return type(x) is Value and type(known(x)) is str
-    return all(_is_immutable(p) if isinstance(p, tuple) else _is_immutable_value(p) for p in x)
-
-
-def _is_immutable_value(x: Any) -> bool:
-    return type(x) is Value and not x.kind.has_memory

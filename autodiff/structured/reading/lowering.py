@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from autodiff.structured.list_arguments import ListArgument
 
 RETURNED = ".returned"
+_MUTABLE = (Items, Named)
 _MOST_INLINED = 8
 _MOST_NONE = 16  # variables that may be None
 _OURS = frozenset().union(
@@ -152,6 +153,8 @@ def _learn(assumed: Assumptions, error: UnsupportedError, may_leave: bool) -> bo
     match error:
         case UnboundError() if error.loop not in {None, *assumed.must_iterate}:
             assumed.must_iterate.add(error.loop)  # type: ignore[arg-type] # not None
+        case UnboundError() if error.variable not in {None, *assumed.unbound_at_first}:
+            assumed.unbound_at_first.add(error.variable)  # type: ignore[arg-type] # not None
         case ListInMemoryError() if not error.places <= assumed.displayed_in_memory:
             assumed.displayed_in_memory |= error.places
             assumed.displayed_tables |= error.places if error.grow else set()
@@ -173,14 +176,25 @@ def _learn(assumed: Assumptions, error: UnsupportedError, may_leave: bool) -> bo
             assumed.recursive[error.node] = {}
         case StaleProgramError():
             pass
-        case MixedKindsError() if error.loop:
-            assumed.peeled.add(error.loop)
-        case MixedKindsError() if _learn_maybe_none(error, assumed.may_be_none):
-            assumed.peeled.clear()  # the loops may do without peeling now
-        case _:
-            if assumed.leaves or not may_leave:
-                return False
+        case MixedKindsError() if _learn_kinds(assumed, error):
+            pass
+        case _ if may_leave and not assumed.leaves:
             assumed.leaves = True
+        case _:
+            return False
+    return True
+
+
+def _learn_kinds(assumed: Assumptions, error: MixedKindsError) -> bool:
+    """Add what an error about kinds tells; return whether that is new."""
+    if error.choice not in {None, *assumed.distributed}:
+        assumed.distributed.add(error.choice)  # type: ignore[arg-type] # not None
+    elif error.loop:
+        assumed.peeled.add(error.loop)
+    elif _learn_maybe_none(error, assumed.may_be_none):
+        assumed.peeled.clear()  # the loops may do without peeling now
+    else:
+        return False
     return True
 
 
@@ -188,9 +202,9 @@ def _learn_maybe_none(error: MixedKindsError, may_be_none: dict[tuple[Any, str],
     """Add a variable that may be None; return whether it is new."""
     if error.other is None or error.other[0] in may_be_none:
         return False
-    variable, kind, memory = error.other
+    variable, *given = error.other
     try:
-        may_be_none[variable] = like(kind, memory)
+        may_be_none[variable] = like(*given)
     except UnsupportedError:
         return False
     return len(may_be_none) <= _MOST_NONE
@@ -407,6 +421,7 @@ class FunctionReader(DerivativeReader):
 
     def read_body_of(self, node: ast.FunctionDef | ast.Lambda) -> Any:
         """Read the body of a function; return what it returns."""
+        self.bind_unbound()
         body = body_of(node)
         if yields(node):
             if not (self.consumers and self.consumers[-1].generator is node):
@@ -483,6 +498,3 @@ def _named_containers(x: Any) -> Iterator[Any]:
             yield x
         for part in parts_of(x):
             yield from _named_containers(part)
-
-
-_MUTABLE = (Items, Named)

@@ -30,7 +30,7 @@ from autodiff.structured.form.kinds import (
     UnboundError,
     UnsupportedError,
 )
-from autodiff.structured.reading.containers.classes import is_object
+from autodiff.structured.reading.containers.classes import is_object, may_have_operators
 from autodiff.structured.reading.containers.lists import (
     is_unaliased_dict,
     mutated_names,
@@ -276,6 +276,9 @@ class StatementReader(WriteReader):
 
     def on_augassign(self, node: ast.AugAssign) -> None:
         """Read an augmented assignment."""
+        if self.is_distributed(node.value) and _may_follow(node.value.test, node.target):  # type: ignore[attr-defined] # a conditional expression
+            self.on_if(_distributed(node))
+            return
         target, f = node.target, BINARY[type(node.op)].function
         if isinstance(target, ast.Attribute):
             owner = self.expression(target.value)
@@ -302,7 +305,7 @@ class StatementReader(WriteReader):
     ) -> None:  # fmt: skip
         """Read an augmented assignment to a variable, or to an attribute of an owner."""
         sign, f, _ = BINARY[type(node.op)]
-        if is_object(old):
+        if may_have_operators(old):
             value = self.expression(node.value)
             found = self.try_special_method(f"__i{sign}__", old, value)
             if found is NotImplemented:
@@ -376,3 +379,19 @@ def _times_bound(slots: dict[str, Slot], name: str) -> tuple[Slot | None, int]:
     """Return the slot of a variable, and its write count."""
     slot = slots.get(name)
     return slot, 0 if slot is None else slot.writes
+
+
+def _may_follow(test: ast.expr, target: ast.expr) -> bool:
+    """Whether a target may be read after a test instead of before it."""
+    changes = any(isinstance(part, (ast.Call, ast.NamedExpr)) for part in ast.walk(test))
+    return isinstance(target, ast.Name) and not changes
+
+
+def _distributed(node: ast.AugAssign) -> ast.If:
+    """Rewrite an augmented assignment of a conditional expression to a branch."""
+    choice: Any = node.value
+    then, otherwise = (
+        ast.copy_location(ast.AugAssign(node.target, node.op, x), node)
+        for x in (choice.body, choice.orelse)
+    )
+    return ast.copy_location(ast.If(choice.test, [then], [otherwise]), node)

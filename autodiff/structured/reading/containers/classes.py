@@ -122,7 +122,12 @@ class ClassReader(ProgramBuilder):
         return self._bound_attribute(owner, found, name) if x is UNKNOWN else x
 
     def of_class(self, cls: type, name: str) -> Any:
-        """Look up a class attribute, or `UNKNOWN` if there is none, and guard the lookup."""
+        """Look up a class attribute, or `UNKNOWN` if there is none, and guard the lookup.
+
+        What `object` has does not count, nor does what named tuples have from `tuple`.
+        """
+        if issubclass(cls, tuple):
+            return self.first_attribute(cls.__mro__[:-2], name)
         self.guard_lookup(BasesLookup, cls, "", cls.__mro__)
         found = self.first_attribute(cls.__mro__[:-1], name)
         return UNKNOWN if is_slot_descriptor(found, cls, name) else found
@@ -160,6 +165,11 @@ def is_object(x: Any) -> bool:
     if type(x) is Value:
         return x.kind.is_object and not issubclass(class_of(x), tuple)
     return type(x) in OBJECTS or isinstance(x, InstanceValue)
+
+
+def may_have_operators(x: Any) -> bool:
+    """Whether this is an object or a named tuple, whose class may define operators."""
+    return is_object(x) or isinstance(x, RecordValue)
 
 
 def is_class(x: Any) -> bool:

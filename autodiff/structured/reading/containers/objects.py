@@ -162,7 +162,7 @@ class ObjectReader(SpecialMethodReader):
             return self._of_instance(owner, cls, name)
         if name in cls._fields:
             return owner[cls._fields.index(name)]
-        found = self._record_attribute(cls, name)
+        found = self.of_class(cls, name)
         if type(found) is property:
             return self.inline(found.fget, [owner], {})
         if type(found) is types.FunctionType and not is_library(found):
@@ -177,16 +177,12 @@ class ObjectReader(SpecialMethodReader):
 
         return self.resolved(owner, self.of_class(cls, name), name, own)
 
-    def _record_attribute(self, cls: type, name: str) -> Any:
-        """Return an attribute of a class of named tuples, or of its bases but `tuple`."""
-        return self.first_attribute(cls.__mro__[:-2], name)
-
     def _new_record(
         self, record: type[RecordValue], args: list[Any], named: dict[str, Any]
     ) -> RecordValue:  # fmt: skip
         """Read the construction of a named tuple."""
         cls = record.user_class()
-        self._record_attribute(cls, "__new__")
+        self.of_class(cls, "__new__")
         return record(_bound_arguments(cls.__new__, args, named, self.const).values())
 
     def replaced(self, x: RecordValue, named: dict[str, Any]) -> RecordValue:

@@ -234,8 +234,8 @@ class SequenceReader(QueueReader):
 
     def _copied(self, f: type, xs: Any) -> Any:
         """Read ``list(xs)`` or ``tuple(xs)``."""
-        if is_object(xs):
-            xs = tuple(self.parts_of_object(xs))
+        if is_object(xs) or (type(xs) is Value and xs.kind.parts):
+            xs = tuple(self._parts_of(xs))
         if type(xs) is HeldRange:
             made = self.extended(self.new_list([]), xs)
             return made if f is list else self.fixed(made)

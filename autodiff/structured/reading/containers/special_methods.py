@@ -13,7 +13,12 @@ import numpy as np
 from autodiff.python_operators import COMPARISONS
 from autodiff.structured.form.function_ir import Value, known
 from autodiff.structured.form.kinds import INT, UNKNOWN, UnsupportedError
-from autodiff.structured.reading.containers.classes import ClassReader, class_of, is_object
+from autodiff.structured.reading.containers.classes import (
+    ClassReader,
+    class_of,
+    is_object,
+    may_have_operators,
+)
 from autodiff.structured.reading.scopes import ClassLookup, OutsideObject
 from chainrules_core import rrule
 
@@ -53,13 +58,14 @@ class SpecialMethodReader(ClassReader):
 
     def operator_of(self, name: str, a: Any, b: Any) -> Any:
         """Read an operator as a special method of an operand; NotImplemented if neither has one."""
-        both = [x for x in (a, b) if is_object(x)]
+        both = [x for x in (a, b) if may_have_operators(x)]
         if type(a) is Value and a.kind.is_array:
             raise UnsupportedError("an operator of an array and an object")
         is_number = type(a) is Value and not a.kind.is_object
         if is_number and not a.kind.classes <= _PYTHON_NUMBERS:
             cls = class_of(both[0])
-            if any(self.of_class(cls, part) is not UNKNOWN for part in _ARRAY_PROTOCOL):
+            is_sequence = issubclass(cls, tuple)
+            if is_sequence or any(self.of_class(cls, x) is not UNKNOWN for x in _ARRAY_PROTOCOL):
                 raise UnsupportedError("an operator of a NumPy number and an array-like object")
         candidates = [(a, b, f"__{name}__"), (b, a, _REFLECTED.get(name, f"__r{name}__"))]
         if len(both) == 2:
@@ -69,7 +75,7 @@ class SpecialMethodReader(ClassReader):
             if left is right and name not in _REFLECTED:
                 candidates.pop()
         for owner, other, method in candidates:
-            if is_object(owner):
+            if may_have_operators(owner):
                 made = self.try_special_method(method, owner, *([] if other is None else [other]))
                 if made is not NotImplemented:
                     return made

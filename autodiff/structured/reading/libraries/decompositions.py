@@ -361,7 +361,7 @@ _SELECTORS: dict[Any, Callable] = {
     np.take: _select_take, np.ndarray.take: _select_take, np.column_stack: _select_column_stack,
     np.linalg.matrix_power: _select_matrix_power, np.cumsum: _select_cumsum,
     np.unwrap: by_rank(new.unwrap, 1), np.linalg.eigvalsh: by_rank(new.eigvalsh, 2),
-    np.correlate: _select_correlate,
+    np.correlate: _select_correlate, np.vdot: by_rank(new.vdot, 2, 2),
     **sorting_decompositions.SELECTORS, **array_assembly.SELECTORS,
 }  # fmt: skip
 

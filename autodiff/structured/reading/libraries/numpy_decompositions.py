@@ -36,6 +36,11 @@ def cumsum_flat(a: Any) -> Any:
     return np.cumsum(np.ravel(a))
 
 
+def vdot(a: Any, b: Any) -> Any:
+    """Compute `numpy.vdot` of matrices."""
+    return np.vdot(np.ravel(a), np.ravel(b))
+
+
 def unwrap(p: Any) -> Any:
     """Compute `numpy.unwrap`; a jump of exactly half a turn has no derivative."""
     d = p[1:] - p[:-1]

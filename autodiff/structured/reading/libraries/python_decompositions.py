@@ -101,6 +101,20 @@ def bisect_right(xs: Any, x: Any) -> Any:
     return low
 
 
+def bounds_of_slice(start: Any, stop: Any, step: Any, low: Any, high: Any, by: Any) -> Any:
+    """Return the bounds and the step of ``range(start, stop, step)[low:high:by]``."""
+    n = len(range(start, stop, step))
+    if by == 0:
+        raise ValueError
+    if by > 0:
+        first = 0 if low is None else min(max(low + n if low < 0 else low, 0), n)
+        last = n if high is None else min(max(high + n if high < 0 else high, 0), n)
+    else:
+        first = n - 1 if low is None else min(max(low + n if low < 0 else low, -1), n - 1)
+        last = -1 if high is None else min(max(high + n if high < 0 else high, -1), n - 1)
+    return start + first * step, start + last * step, step * by
+
+
 def list_contains(xs: Any, x: Any) -> Any:
     """Return whether an item of a list equals an integer or string."""
     return any(item == x for item in xs)
@@ -188,7 +202,7 @@ FUNCTIONS = frozenset({
     sort_by_keys, reverse_sort_by_keys, sort_keys, assign_items, accumulate_items, accumulate_from,
     transposed, object_init, list_contains, index_in_list, bisect_left, bisect_right,
     items_at, heap_push, heap_pop, heap_replace, heap_push_pop, heapify,
-    _move_up, _move_down,
+    _move_up, _move_down, bounds_of_slice,
 })  # fmt: skip
 """All decompositions of this module."""
 

@@ -97,6 +97,30 @@ def test_a_method_with_a_loop(runs: list[str]) -> None:
     assert "filtered" in runs
 
 
+def test_an_object_made_at_each_call(runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second object shows that each call makes one: from then on there is one program."""
+
+    class Kernel:
+        def __init__(self, width: float) -> None:
+            self.width = width
+
+        def smoothed(self, x: Any) -> Any:
+            total = 0.0
+            for v in x:
+                total += np.exp(-((v / self.width) ** 2))
+            return total
+
+    read: list[str] = []
+    make = calls.Programs.made
+    monkeypatch.setattr(
+        calls.Programs, "made", lambda self, *args: read.append(self.name) or make(self, *args)
+    )
+    for k in range(12):
+        check_gradient(lambda x: Kernel(0.5 + 0.1 * k).smoothed(x), X)  # noqa: B023
+    assert len(read) <= 3
+    assert runs.count("smoothed") >= 10
+
+
 def test_objects_in_a_dict(runs: list[str]) -> None:
     def loss(x: Any) -> Any:
         return of_models({"a": model_of(x), "b": model_of(x * 2.0)}, x)

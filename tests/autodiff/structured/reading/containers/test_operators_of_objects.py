@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -44,6 +45,41 @@ class Vec:
     def size(self) -> Any:
         """How long it is."""
         return math.hypot(self.x, self.y)
+
+
+class Point(NamedTuple):
+    """A named tuple with operators; ``*`` of numbers alone."""
+
+    x: Any
+    y: Any
+
+    def __add__(self, other: Any) -> Point:  # type: ignore[override]
+        return Point(self.x + other[0], self.y + other[1])
+
+    def __sub__(self, other: Point) -> Point:
+        return Point(self.x - other.x, self.y - other.y)
+
+    def __mul__(self, k: Any) -> Point:  # type: ignore[override]
+        return Point(self.x * k, self.y * k)
+
+    __rmul__ = __mul__  # type: ignore[assignment]
+
+    def __neg__(self) -> Point:
+        return Point(-self.x, -self.y)
+
+
+class Ordered(NamedTuple):
+    """A named tuple whose class decides what is equal, and what is less."""
+
+    x: Any
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __lt__(self, other: Any) -> bool:
+        return False
+
+    __hash__ = tuple.__hash__
 
 
 class Dual:
@@ -166,7 +202,16 @@ def filtered(x: Any, m: Any) -> Any:
     return state.state * x[0]
 
 
-PROGRAMS = [orbit, duals, rows, paths, helpers, filtered]
+def points(x: Any, m: Any) -> Any:
+    p, total = Point(x[0], m[0, 0]), 0.0
+    for i in range(1, 8):
+        q = 2.0 * p + (x[i], 1.5) - Point(m[i, 1], x[0]) * 0.5
+        p += -q
+        total += p[0] * p[-1] + q.y
+    return total / 1e4
+
+
+PROGRAMS = [orbit, duals, rows, paths, helpers, filtered, points]
 
 
 @pytest.mark.parametrize("f", PROGRAMS)
@@ -206,6 +251,23 @@ def summed(x: Any) -> Any:
 def test_objects_that_change_are_in_memory(f: Callable, traced: Callable) -> None:
     Structured(f, (None,), (X,), (0,))
     np.testing.assert_allclose(gradient(f, X), traced(f, X), rtol=1e-12)
+
+
+def order_of_points(x: Any) -> Any:
+    total = 0.0
+    for i in range(6):
+        same = Ordered(i) == Ordered(3)
+        less = Ordered(i) < Ordered(3)
+        total += x[i] if same else 2.0 * x[i]
+        total += x[i] ** 2 if less else x[i] ** 3
+        p = operator.add(Point(1, i), Point(3, 4))
+        total += p[0] * x[i] * (len(str(p)) > 8)
+    return total
+
+
+def test_named_tuples_whose_class_decides(traced: Callable) -> None:
+    """Comparisons, `operator.add` and texts of named tuples are not those of tuples."""
+    np.testing.assert_allclose(gradient(order_of_points, X), traced(order_of_points, X))
 
 
 def test_another_method(monkeypatch: pytest.MonkeyPatch, traced: Callable) -> None:

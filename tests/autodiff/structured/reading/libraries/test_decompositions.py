@@ -35,7 +35,7 @@ def products(x: Any, w: Any) -> Any:
 def traces(x: Any, w: Any) -> Any:
     m = x[:4, :4] * 0.5
     for _ in range(3):
-        m = m @ m * 0.3 + np.trace(m) * np.eye(4) + m[:3].trace() * w[:4]
+        m = m @ m * 0.3 + np.vdot(m, m.T) * 0.01 + np.trace(m) * np.eye(4) + m[:3].trace() * w[:4]
     return np.trace(m)
 
 

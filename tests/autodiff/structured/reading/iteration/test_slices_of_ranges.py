@@ -1,0 +1,58 @@
+"""Slices of ranges, and lists of tuples of integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.helpers import check_gradient
+
+X = np.sin(np.arange(1.0, 13.0))
+
+
+def sweeps(x: Any) -> Any:
+    y, total = x.copy(), 0.0
+    for step in (1, -1, 2, -3):
+        for i in range(len(x))[::step]:
+            y[i] += 0.3 * y[i - 1] * x[i]
+        total += np.sum(y)
+    return total
+
+
+def bounds(x: Any) -> Any:
+    total, over = 0.0, range(20, 2, -2)
+    for low in (None, 0, 2, -3, 30, -30):
+        for high in (None, 1, 5, -2, 30, -30):
+            for by in (None, 1, 2, -1, -3):
+                for i in over[low:high:by]:
+                    total = 0.9 * total + x[i % 12] * i
+    return total
+
+
+def varying_bounds(x: Any) -> Any:
+    total = 0.0
+    for k in range(-5, 6):
+        part = range(12)[k : 9 - k : 3 - 2 * (k % 2)]
+        for i in part:
+            total = 0.5 * total + x[i] ** 2
+        total += len(part) * x[0]
+    return total
+
+
+def lists_of_integers(x: Any) -> Any:
+    total = 0.0
+    for place in [(i, i + 1, (i * 7) % 12) for i in range(11)]:
+        total += np.sum(x[list(place)]) ** 2
+    for i in range(4):
+        (n,) = list(x.shape)
+        total += x[n - i - 1] ** 3
+    return total
+
+
+@pytest.mark.parametrize("f", [sweeps, bounds, varying_bounds, lists_of_integers])
+def test_slices(f: Callable, runs: list[str]) -> None:
+    check_gradient(f, X)
+    assert f.__name__ in runs
