@@ -368,18 +368,11 @@ def kind_of(x: Any, known: bool = False) -> Kind:
         is_known = all(p.is_known for p in parts)
         return Kind(frozenset([cls]), parts=parts, value=value if is_known else UNKNOWN)
     if cls in SCALARS:
-        return Kind(frozenset([cls]), value=UNKNOWN if _is_other_zero(x) else value)
+        is_minus_zero = x == 0 and "-" in repr(x)  # kinds are compared, and it equals 0.0
+        return Kind(frozenset([cls]), value=UNKNOWN if is_minus_zero else value)
     if known or x is None or isinstance(x, (str, np.dtype, type, slice)) or x is Ellipsis:
         return Kind(frozenset([cls]), value=x)
     raise UnsupportedError(f"a value of class {cls.__name__}")
-
-
-def _is_other_zero(x: Any) -> bool:
-    """Whether a number equals zero and is not the zero that it equals: -0.0, or a part is.
-
-    Kinds are compared, and a choice of two equal values is no choice. So no kind has such a value.
-    """
-    return bool(x == 0 and (np.signbit(np.real(x)) or np.signbit(np.imag(x))))
 
 
 def kind_with_unit_axes(x: np.ndarray) -> Kind:
