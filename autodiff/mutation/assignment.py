@@ -109,14 +109,15 @@ def _parts_of(index: Any) -> tuple:
 
 def _write_element(target: Tracer, index: Any, value: FloatTracer) -> bool:
     """Write a float into one element if only the tracer holds the array; return whether it did."""
+    if type(target._value) is not np.ndarray:
+        return False
     if target._origin is not None or target._views is not None:
         return False
     if sys.getrefcount(target._value) != HELD_ONCE:
         return False
     array, tape = target._value, value._tape
     if (
-        type(array) is not np.ndarray
-        or array.dtype is not FLOAT64
+        array.dtype is not FLOAT64
         or not (target._tape is tape or target._tape is CONSTANT)
         or not tape.records
         or array.base is not None

@@ -280,7 +280,8 @@ class Cotangents:
 
     An array is owned if the sweep made it, so that nobody else can see it change. The first of
     several cotangents is kept as it is, the second makes a sum that is owned, and the others are
-    added to that in place.
+    added to that in place. The cotangent of a number is a number, never an array without axes:
+    sums replace it.
     """
 
     __slots__ = ("nested", "nodes", "owned", "owns_current", "values")
@@ -335,7 +336,11 @@ class Cotangents:
         if type(plain) in _NUMBERS and plain is not x_bar and type(space) is ProjectToNumber:
             if space.dtype is not FLOAT64:
                 x_bar = space(x_bar)
-        elif type(plain) is not _ndarray or plain.shape != space.shape:
+        elif (
+            type(plain) is not _ndarray
+            or type(space) is ProjectToNumber
+            or plain.shape != space.shape
+        ):
             shape = getattr(space, "shape", None)
             if shape is not None and getattr(x_bar, "shape", ()) != shape:
                 x_bar = unbroadcast(x_bar, shape)
@@ -419,7 +424,9 @@ class Cotangents:
         bar = self.values[j]
         target = self.nodes[j]
         space: Any = FLOAT if type(target) is tuple else target.space
-        return hasattr(space, "shape") and (bar is None or type(bar) is _ndarray)
+        if type(space) is ProjectToNumber or not hasattr(space, "shape"):
+            return False
+        return bar is None or type(bar) is _ndarray
 
     def finished(self, leaves: int) -> list:
         """Return the cotangents of the leaves, copied if somebody else may hold them."""

@@ -23,7 +23,7 @@ from autodiff.compiler.recording.content_guards import (
     is_of_users,
 )
 from autodiff.compiler.recording.dependency import Dependency, content_of_cell
-from autodiff.compiler.recording.not_followed import not_followed
+from autodiff.compiler.recording.not_followed import mentioned_by, not_followed
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.trace.pytree import parts_of
 from chainrules_core.interpreter.places import codes_in
@@ -237,7 +237,10 @@ class _Search:
                 self.why_not = self.why_not or why_not
         for dependency in self.found:
             dependency.look_inside(self._names)
-        self.found += [Dependency(None, None, kind, kind.__name__) for kind in self._classes]
+        kinds = [Dependency(None, None, kind, kind.__name__) for kind in self._classes]
+        for dependency in kinds:
+            dependency.look_inside(self._names)
+        self.found += kinds
         for kind in {base: None for k in self._classes for base in k.__mro__[:-1]}:
             if is_of_library(kind):
                 continue
@@ -370,7 +373,7 @@ def is_foreign(function: types.FunctionType) -> bool:
 def names_in(function: types.FunctionType) -> set[str]:
     """Return the names that a function mentions, and texts that may be names of attributes."""
     codes = list(codes_in(function.__code__))
-    names = {n for code in codes for n in code.co_names}
+    names = mentioned_by(function)
     if codes[0].co_filename == "<string>" and codes[0].co_qualname == _REPR_OF_DATACLASS:
         names.discard("__qualname__")  # of the class, no function
     constants = [c for code in codes for c in code.co_consts]
@@ -388,6 +391,16 @@ def global_names_in(function: types.FunctionType) -> set[str]:
         for code in codes_in(function.__code__)
         for instruction in dis.get_instructions(code)
         if "GLOBAL" in instruction.opname or "NAME" in instruction.opname
+    }
+
+
+def _imported_by(function: types.FunctionType) -> set[str]:
+    """Return the names of the modules that a function imports when it runs."""
+    return {
+        instruction.argval
+        for code in codes_in(function.__code__)
+        for instruction in dis.get_instructions(code)
+        if instruction.opname == "IMPORT_NAME"
     }
 
 
@@ -421,6 +434,8 @@ def _read_by(
     if names & _IMPORT_ERRORS:
         look_for(sys.modules, names)  # a module that can be imported later
     package = scope.get("__package__") or ""
+    for name in sorted(_imported_by(function) & sys.modules.keys()):
+        yield sys.modules, name, sys.modules[name], name
     modules += [sys.modules.get(n) for name in names for n in (name, f"{package}.{name}")]
     modules = [m for m in modules if isinstance(m, types.ModuleType)]
     for module in modules:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import collections
 import dis
 import operator
@@ -36,6 +37,7 @@ BY_TEXT = frozenset(
 )  # fmt: skip
 _OF_FUNCTIONS = frozenset({"__annotations__", "__doc__", "__name__", "__qualname__"})
 """Attributes that every function has and that can be rebound."""
+_OF_CLASSES = frozenset({"__name__", "__qualname__"})
 
 
 def is_fixed(x: Any) -> bool:
@@ -273,6 +275,8 @@ def _rows_of(x: Any, names: Mentioned) -> tuple[list[_Row], Collection]:
         return [*rows, *more], [*parts, *held]
     if isinstance(x, tuple):
         return [], x
+    if isinstance(x, type):
+        return _rows_of_class(x, names)
     rows, parts = _rows_of_container(x)
     if kind is types.FunctionType and not is_library(x):
         return _rows_of_function(x, names)
@@ -293,6 +297,17 @@ def _rows_of_function(x: Any, names: Mentioned) -> tuple[list[_Row], list]:
         rows.append(_Row(x, own, _same_slots, _put_slots))
         parts += own.values()
     return rows, parts
+
+
+def _rows_of_class(x: type, names: Mentioned) -> tuple[list[_Row], list]:
+    """Return what is no item of a class: its name, and what is registered as a subclass."""
+    rows = []
+    read = _OF_CLASSES if names.by_text else names.names & _OF_CLASSES
+    if read:
+        rows.append(_Row(x, {n: getattr(x, n) for n in read}, _same_slots, _leave))
+    if isinstance(x, abc.ABCMeta):
+        rows.append(_Row(x, abc.get_cache_token(), _same_registrations, _leave))
+    return rows, []
 
 
 def _rows_of_container(x: Any) -> tuple[list[_Row], Collection]:
@@ -401,6 +416,10 @@ def _same_slots(holder: Any, kept: dict) -> bool:
     return True
 
 
+def _same_registrations(holder: Any, token: object) -> bool:
+    return abc.get_cache_token() == token
+
+
 def _same_array(holder: np.ndarray, kept: tuple) -> bool:
     content, dtype, shape = kept  # all of them can be set in place
     return holder.shape == shape and holder.dtype == dtype and holder.tobytes() == content
@@ -446,6 +465,10 @@ def _put_all(holder: Any, kept: Any) -> None:
 
 def _put_attributes(holder: Any, kept: ReadAttributes) -> None:
     kept.put_back(holder)
+
+
+def _leave(holder: Any, kept: Any) -> None:
+    """Put nothing back: a store into a class ends a recording, and a registration stays."""
 
 
 def _put_slots(holder: Any, kept: dict) -> None:

@@ -15,8 +15,7 @@ from autodiff.compiler.recording.function_effects import (
     goes_on,
     impurity,
     is_iterative,
-    is_message,
-    is_setting,
+    may_have_state,
 )
 from autodiff.intercept.runtime import replacements
 from autodiff.trace.pytree import leaves_of
@@ -31,10 +30,10 @@ def watched(g: Any) -> Callable | None:
     """Return the replacement of an impure function; None for other functions."""
     if g is print:
         return _printing
-    if is_message(g) or is_setting(g) or is_iterative(g) or goes_on(g):
-        return _told(g)
     why = impurity(g)
-    return _refusing(g, why) if why else None
+    if why:
+        return _refusing(g, why)
+    return _told(g) if may_have_state(g) or is_iterative(g) or goes_on(g) else None
 
 
 def is_unwinding(tape: Any) -> bool:
@@ -48,7 +47,7 @@ def is_unwinding(tape: Any) -> bool:
 def _told(g: Any) -> Callable:
     """Such a function runs as it is.
 
-    A warning is given, or a setting read, at each call; compiled code that iterates over products
+    A warning is given, or a state read, at each call; compiled code that iterates over products
     with a recorded matrix would read other memory than that of its values.
     """
 

@@ -151,22 +151,44 @@ def _world(g: Any) -> str:
     return "reads or writes a file" if is_reader or g in _OF_NUMPY else ""
 
 
-_SETTINGS = named(np, "geterr geterrcall seterr seterrcall get_printoptions set_printoptions")
-
-
-def is_setting(g: Any) -> bool:
-    """Whether a function reads or writes NumPy's settings."""
-    return type(g) is types.FunctionType and g in _SETTINGS
-
-
-_MESSAGES = frozenset({"warnings", "logging"})
-_SPARSE_EIGENVALUES = "scipy.sparse.linalg._eigen"
+_SETTINGS = named(
+    np,
+    "get_printoptions getbufsize geterr geterrcall set_printoptions setbufsize seterr seterrcall",
+)
+_STATELESS = frozenset(
+    {
+        "abc", "ast", "base64", "binascii", "bisect", "builtins", "cmath", "codecs", "collections",
+        "colorsys", "contextlib", "copy", "copyreg", "dataclasses", "difflib", "dis", "enum",
+        "fnmatch", "fractions", "functools", "graphlib", "hashlib", "heapq", "hmac", "html",
+        "inspect", "ipaddress", "itertools", "json", "keyword", "math", "ntpath", "numbers",
+        "operator", "pathlib", "pickle", "posixpath", "pprint", "re", "reprlib", "shlex",
+        "statistics", "string", "struct", "textwrap", "token", "tokenize", "types", "typing",
+        "unicodedata", "zlib",
+    }
+)  # fmt: skip
+"""Modules of Python's library whose functions have no state: they compute from their arguments."""
+_DECIDED = _STATELESS | _CLOCKS
 _CALLABLE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 
-def is_message(g: Any) -> bool:
-    """Whether a function warns or writes to a log."""
-    return isinstance(g, _CALLABLE) and _module(g) in _MESSAGES
+def may_have_state(g: Any) -> bool:
+    """Whether a function may read or change a state that no guard compares.
+
+    So may all functions of Python's library (`threading`, `gc`, `decimal`, `locale`, `warnings`)
+    but those that are known, and NumPy's settings.
+    """
+    try:
+        if g in _SETTINGS:
+            return True
+    except TypeError:  # a method of what has no hash
+        return False
+    if not isinstance(g, _CALLABLE):
+        return False
+    package = (getattr(g, "__module__", None) or "").partition(".")[0]
+    return package in sys.stdlib_module_names and _module(g) not in _DECIDED
+
+
+_SPARSE_EIGENVALUES = "scipy.sparse.linalg._eigen"
 
 
 def is_iterative(g: Any) -> bool:

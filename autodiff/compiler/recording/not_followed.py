@@ -5,21 +5,35 @@ from __future__ import annotations
 import types
 
 from autodiff.closures import outer_assignments
+from autodiff.compiler.recording.dependency import content_of_cell
 from chainrules_core.interpreter.places import codes_in
 
 _OF_SYS = frozenset({"argv", "flags", "getrecursionlimit", "modules", "path"})
 _ANYTHING = frozenset(
     {
-        "Decimal", "__import__", "_getframe", "currentframe", "environ", "environb", "eval", "exec",
-        "f_globals", "get_objects", "globals", "import_module",
+        "Decimal", "__import__", "__subclasses__", "_getframe", "currentframe", "environ",
+        "environb", "eval", "exec", "f_globals", "get_objects", "globals", "import_module",
     }
 )  # fmt: skip
 """What may read anything, or a state that is not at hand (the context of decimal numbers)."""
+_NAMED = (types.BuiltinFunctionType, types.FunctionType, types.ModuleType, type)
+
+
+def mentioned_by(function: types.FunctionType) -> set[str]:
+    """Return the names that a function mentions, and the own names of functions and modules.
+
+    These may go by another name: ``from builtins import eval as run``, ``import sys as system``.
+    """
+    names = {n for code in codes_in(function.__code__) for n in code.co_names}
+    scope = function.__globals__
+    held = [scope[n] for n in names & scope.keys()]
+    held += [x for cell in function.__closure__ or () for x in content_of_cell(cell)]
+    return names.union(str(getattr(x, "__name__", "")) for x in held if isinstance(x, _NAMED))
 
 
 def not_followed(function: types.FunctionType) -> str:
     """Say what a function does with variables outside that is not followed, "" if nothing."""
-    names = {n for code in codes_in(function.__code__) for n in code.co_names}
+    names = mentioned_by(function)
     anything = names & _ANYTHING
     if anything:
         return f"uses {min(anything)}"

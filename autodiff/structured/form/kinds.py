@@ -360,9 +360,12 @@ def kind_of(x: Any, known: bool = False) -> Kind:
             raise UnsupportedError(f"an array of {x.dtype}")
         return Kind(frozenset([cls]), x.dtype, x.ndim)
     if cls is tuple:
-        return Kind(frozenset([cls]), parts=tuple([kind_of(p, known) for p in x]), value=value)
+        parts = tuple([kind_of(p, known) for p in x])
+        is_known = all(p.is_known for p in parts)
+        return Kind(frozenset([cls]), parts=parts, value=value if is_known else UNKNOWN)
     if cls in SCALARS:
-        return Kind(frozenset([cls]), value=value)
+        is_minus_zero = x == 0 and "-" in repr(x)  # kinds are compared, and it equals 0.0
+        return Kind(frozenset([cls]), value=UNKNOWN if is_minus_zero else value)
     if known or x is None or isinstance(x, (str, np.dtype, type, slice)) or x is Ellipsis:
         return Kind(frozenset([cls]), value=x)
     raise UnsupportedError(f"a value of class {cls.__name__}")

@@ -1,5 +1,7 @@
 """Classes and objects that change after programs were made of functions that use them."""
 
+import numbers
+
 import numpy as np
 import pytest
 
@@ -86,3 +88,20 @@ def test_the_other_zero():
     found = [gradient(kept.loss, W) for _ in range(3)]
     kept.k = 0.0
     np.testing.assert_allclose(found, [-before] * 3, rtol=1e-12)
+
+
+def test_a_class_that_is_registered_as_a_subclass():
+    class Local:
+        pass
+
+    local, Real = Local(), numbers.Real
+
+    def f(w):
+        return np.sum(w * w) * (2.0 if isinstance(local, Real) else 3.0)
+
+    assert why_not(f) == ""
+    for _ in range(6):
+        np.testing.assert_allclose(gradient(f, W), 6.0 * W, rtol=1e-12)
+    Real.register(Local)
+    for _ in range(3):
+        np.testing.assert_allclose(gradient(f, W), 4.0 * W, rtol=1e-12)

@@ -21,6 +21,7 @@ SEEDS += [("whole_lists", range(n, n + 20)) for n in range(0, 80, 20)]
 SEEDS += [("mappings", range(n, n + 10)) for n in range(0, 60, 10)]
 SEEDS += [("iterators", range(n, n + 10)) for n in range(0, 60, 10)]
 SEEDS += [("masks", range(n, n + 10)) for n in range(0, 60, 10)]
+SEEDS += [("without_axes", range(n, n + 20)) for n in range(0, 60, 20)]
 SEEDS += [("descents", range(n, n + 10)) for n in range(0, 40, 10)]
 
 

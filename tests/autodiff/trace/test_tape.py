@@ -60,6 +60,18 @@ def subtract_itself(x: Any) -> Any:
     return np.sum((y - y) * C + y)
 
 
+def by_arrays_without_axes(x: Any) -> Any:
+    """The cotangent of a number comes from arrays and from chains of numbers in turn."""
+    y = x[0] * 1.0
+    first = np.zeros(())
+    first[...] = y
+    t = y + first * 0.1
+    second = np.zeros(())
+    second[...] = y
+    view = second[...]
+    return t * 0.5 + view + second
+
+
 def scalar_paths(x: Any) -> Any:
     a = x[0] * x[1]
     b = a + a
@@ -75,11 +87,16 @@ def scalar_paths(x: Any) -> Any:
         reads_before_and_after,
         same_array_to_two_inputs,
         subtract_itself,
+        by_arrays_without_axes,
         scalar_paths,
     ],
 )
 def test_a_value_used_several_times(f: Callable, differences: Callable) -> None:
     np.testing.assert_allclose(gradient(f, X), differences(f, X), rtol=1e-6, atol=1e-6)
+
+
+def test_the_cotangent_of_a_number_is_a_number() -> None:
+    assert gradient(lambda x: by_arrays_without_axes([x]), 1.3) == pytest.approx(2.55)
 
 
 def test_a_pullback_may_return_one_array_for_two_inputs() -> None:

@@ -118,8 +118,8 @@ class BlockSweep:
             begun = e.fresh("g")
             self.out.add(f"{begun} = or_zeros({name}, {shape})")
             return begun
-        zero = f"spread(0.0, {shape}, {e.const(v.kind.dtype)})"
-        self.out.add(f"if type({name}) is float: {name} = {zero}")
+        whole = f"spread({name}, {shape}, {e.const(v.kind.dtype)})"  # one of no axes may be a float
+        self.out.add(f"if type({name}) is float: {name} = {whole}")
         return name
 
     def _bind_cotangents(self, rebound: dict[Slot, list[str]]) -> None:

@@ -1,8 +1,13 @@
 """Functions that read files, the environment or the time, or have a state of their own."""
 
 import datetime
+import decimal
+import gc
+import locale
 import os
 import random
+import sys
+import threading
 import time
 from pathlib import Path
 
@@ -116,3 +121,40 @@ def test_settings_are_read_at_each_call():
     assert compiled(1.0) == 2.0
     with np.errstate(over="ignore"):
         assert compiled(1.0) == 3.0
+
+
+# What reads a state of Python's library, and what changes it: no guard compares such a state.
+STATES = {
+    "threading": (
+        lambda x: x * len(threading.current_thread().name),
+        lambda name: setattr(threading.current_thread(), "name", name),
+        ("one", "other"),
+    ),
+    "decimal": (
+        lambda x: x * decimal.getcontext().prec,
+        lambda n: setattr(decimal.getcontext(), "prec", n),
+        (20, 28),
+    ),
+    "gc": (
+        lambda x: x * gc.get_threshold()[1],
+        lambda n: gc.set_threshold(gc.get_threshold()[0], n),
+        (11, 10),
+    ),
+    "sys": (lambda x: x * sys.getswitchinterval(), sys.setswitchinterval, (0.004, 0.005)),
+    "locale": (
+        lambda x: x * len(locale.setlocale(locale.LC_CTYPE)),
+        lambda name: locale.setlocale(locale.LC_CTYPE, name),
+        ("C", locale.setlocale(locale.LC_CTYPE)),
+    ),
+    "numpy": (lambda x: x * np.getbufsize(), np.setbufsize, (16384, 8192)),
+}
+
+
+@pytest.mark.parametrize("module", STATES)
+def test_a_state_of_a_library_is_read_at_each_call(module):
+    f, put, values = STATES[module]
+    compiled = compile(f, backend="python")
+    for value in values:
+        put(value)
+        assert compiled(1.5) == f(1.5)
+    assert compiled.variants == 0

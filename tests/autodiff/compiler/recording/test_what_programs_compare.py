@@ -1,11 +1,16 @@
 """What a program compares: modules of libraries, equal values, classes, code that others call."""
 
+import abc
+import builtins
 import collections
 import contextlib
 import functools
 import inspect
 import math
+import numbers
 import operator
+import sys
+import types
 import typing
 
 import numpy as np
@@ -200,6 +205,66 @@ def test_a_class_that_gets_other_bases():
 def test_special_methods_that_appear(monkeypatch, f, name, method):
     kind = Made if name == "__getattribute__" else Empty
     _same(f, lambda: monkeypatch.setattr(kind, name, method, raising=False))
+
+
+class Abstract(abc.ABC):  # noqa: B024 - nothing but a class to register with
+    pass
+
+
+@pytest.mark.parametrize("abstract", [Abstract, numbers.Real], ids=["user's", "library's"])
+def test_a_class_that_is_registered_as_a_subclass(abstract):
+    class Local:
+        pass
+
+    local = Local()
+    _same(
+        lambda x: np.sum(x) * (2.0 if isinstance(local, abstract) else 3.0),
+        lambda: abstract.register(Local),
+    )
+
+
+def test_names_and_subclasses_of_a_class():
+    class Local:
+        pass
+
+    _same(lambda x: np.sum(x) * len(Local.__name__), lambda: setattr(Local, "__name__", "L"))
+    kept = []
+    _same(
+        lambda x: np.sum(x) * (1.0 + len(Local.__subclasses__())),
+        lambda: kept.append(type("Below", (Local,), {})),
+    )
+
+
+def test_a_module_that_another_one_replaces(monkeypatch):
+    def with_rate(rate):
+        module = types.ModuleType("replaced")
+        module.rate = rate
+        monkeypatch.setitem(sys.modules, "replaced", module)
+
+    def f(x):
+        import replaced
+
+        return np.sum(x) * replaced.rate
+
+    with_rate(2.0)
+    _same(f, lambda: with_rate(3.0))
+
+
+run, system, reading = builtins.eval, sys, builtins.getattr
+by_names = Made()
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(x) * run("by_names").k,
+        lambda x: np.sum(x) * system.modules[__name__].by_names.k,
+        lambda x: np.sum(x) * reading(by_names, "kj"[:1]),
+    ],
+)
+def test_functions_and_modules_that_go_by_another_name(monkeypatch, f):
+    monkeypatch.setattr(by_names, "k", 2.0, raising=False)
+    _same(f, lambda: monkeypatch.setattr(by_names, "k", 3.0))
 
 
 # -- code that is not found in code ---------------------------------------------------------------

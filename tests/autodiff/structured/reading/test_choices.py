@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient
+from autodiff.structured import calls
 from tests.helpers import check_gradient
 
 X = np.array([0.3, -0.4, 0.7])
@@ -276,3 +278,46 @@ def test_the_value_of_a_member_may_change(traced: Callable) -> None:
     for value, slope in ((3.0, 9.0), (5, 4.0)):
         Unit.A._value_ = value
         assert gradient(f, 1.5) == traced(f, 1.5) == slope
+
+
+def by_branch(x: Any, n: int) -> Any:
+    t = x
+    for _ in range(3):
+        z = 0.0
+        if n % 2:
+            z = -0.0
+        t = t * 0.5 + math.copysign(x, z)
+    return t
+
+
+def by_expression(x: Any, n: int) -> Any:
+    t = x
+    for _ in range(3):
+        t = t * 0.5 + np.copysign(x, np.float64(-0.0 if n % 2 else 0.0))
+    return t
+
+
+def by_part(x: Any, n: int) -> Any:
+    t = x
+    for _ in range(3):
+        pair = (1, -0.0) if n % 2 else (1, 0.0)
+        t = t * 0.5 + math.copysign(x, pair[1]) * pair[0]
+    return t
+
+
+def by_parts_of_a_complex_number(x: Any, n: int) -> Any:
+    t = x
+    for _ in range(3):
+        z = complex(0.0, -0.0) if n % 2 else complex(0.0, 0.0)
+        t = t * 0.5 + math.copysign(x, z.imag)
+    return t
+
+
+@pytest.mark.parametrize("native", [float("inf"), -1.0], ids=["source", "native"])
+@pytest.mark.parametrize(
+    "f", [by_branch, by_expression, by_part, by_parts_of_a_complex_number], ids=lambda f: f.__name__
+)
+def test_zeros_of_either_sign(monkeypatch: Any, f: Callable, native: float) -> None:
+    """They are equal, and a choice between them is a choice all the same."""
+    monkeypatch.setattr(calls.Settings, "native", native)
+    assert [gradient(lambda x, n=n: f(x, n), 1.1) for n in (1, 2, 1)] == [-1.625, 1.875, -1.625]
