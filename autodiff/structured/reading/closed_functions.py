@@ -144,9 +144,17 @@ class Closure:
         """Add a function that is called, as an inner one."""
         self.functions[name] = ast.Pass()  # it may call itself
         _, node, defaults = self.enter(f)
-        if defaults:
-            raise UnsupportedError("a derivative of functions with defaults inside each other")
-        self.functions[name] = defined(name, parameters_of(node), body_of(node))
+        parameters = parameters_of(node)
+        optional = [name for name in parameters if name in defaults]
+        is_last = parameters[len(parameters) - len(optional) :] == optional
+        if node.args.vararg or node.args.kwarg or not is_last:
+            raise UnsupportedError("a derivative of functions with other parameters")
+        made = defined(name, parameters, body_of(node))
+        for parameter in optional:
+            own = self.reader.fresh("default")
+            self._add(own, defaults[parameter]())
+            made.args.defaults.append(_name(own))
+        self.functions[name] = made
 
     def _bind_partial(self, name: str, f: LocalPartial) -> None:
         """Add a `functools.partial`, as an assignment."""

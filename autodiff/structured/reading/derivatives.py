@@ -77,7 +77,7 @@ class DerivativeReader(RecursionReader):
             if len(args) > 3 or options.keys() - {"argnums", "has_aux"}:
                 raise UnsupportedError("a call that fails")
             return self._curried(name, *args, **options)
-        settings = {key: known(x) for key, x in options.items() if key in OPTIONS}
+        settings = {key: known(self.pack(x)) for key, x in options.items() if key in OPTIONS}
         if UNKNOWN in settings.values() or settings.pop("fallback", None) is not None:
             raise UnsupportedError("a derivative with these options")
         named = {key: x for key, x in options.items() if key not in OPTIONS}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -98,7 +98,7 @@ def by_gauss_newton(x: Any) -> Any:
 def of_jacobians(x: Any) -> Any:
     total, k = 0.0, 0.7
     for i in range(3):
-        by_x, by_k = jacobian(field, x, k)
+        by_x, by_k = jacobian(field, x, k, argnums=(0, 1))
         x = x + 0.1 * by_x @ by_k + 0.1 * jacfwd(field)(x, k) @ x
         total = total + np.sum(jacobian(grad(loss), x, 0.1 * i, argnums=0) ** 2)
     return total * 1e-3 + np.sum(x)
@@ -226,6 +226,46 @@ def of_captured_tuples(x: Any) -> Any:
     return np.sum(w)
 
 
+class Point(NamedTuple):
+    w: Any
+    b: Any
+
+
+def of_named_tuples(x: Any) -> Any:
+    p = Point(x, 0.5)
+    for _ in range(3):
+        g = gradient(lambda p: np.sum(p.w**2 * p.b) + p.b**3, p)
+        p = Point(p.w - 0.1 * g.w, p.b - 0.1 * g.b)
+    return np.sum(p.w) * p.b
+
+
+def of_what_has_no_gradient(x: Any) -> Any:
+    p = {"w": x, "power": 3, "name": "cubic"}
+    for _ in range(3):
+        g = gradient(lambda p: np.sum(p["w"] ** p["power"]), p)
+        p = {"w": p["w"] - 0.1 * g["w"], "power": 3, "name": "cubic"}
+    return np.sum(p["w"])
+
+
+def of_inner_functions_with_defaults(x: Any) -> Any:
+    def scaled(a: Any, b: Any = x, *, c: Any = 2.0) -> Any:
+        return np.sum(a * b) * c
+
+    for _ in range(3):
+        x = x - 0.1 * gradient(lambda w: scaled(w) ** 2 + scaled(w, w, c=x[0]), x)  # noqa: B023
+    return np.sum(x)
+
+
+def of_what_the_function_catches(x: Any) -> Any:
+    for i in range(3):
+        try:
+            g = gradient(lambda w: np.sum(np.linalg.solve(i * A[:3], w)), x)  # noqa: B023
+        except np.linalg.LinAlgError:
+            g = x * x
+        x = x - 0.1 * g
+    return np.sum(x * x)
+
+
 def of_float32(x: Any) -> Any:
     w = np.ones(3, np.float32)
     for _ in range(3):
@@ -241,7 +281,8 @@ READ: list[tuple[Callable, Any]] = [
     (of_products, X), (of_pullbacks, X), (of_numbers, 2.0), (of_dicts, X),
     (of_dicts_written_into, X), (of_layers, X), (of_methods, X), (of_an_outside_object, X),
     (of_auxiliary_values, X), (of_defaults, X), (of_captured_tuples, X),
-    (of_float32, X.astype(np.float32)),
+    (of_named_tuples, X), (of_what_has_no_gradient, X), (of_inner_functions_with_defaults, X),
+    (of_what_the_function_catches, X), (of_float32, X.astype(np.float32)),
 ]  # fmt: skip
 
 
