@@ -157,6 +157,8 @@ STATEMENTS = [
     "g = gradient(penalized, {'v': v, 's': s}, t, argnums=0)\n"
     "v, s = v - 0.05 * g['v'], s - 0.05 * g['s']",
     "g = gradient(penalized, {'v': v, 's': t}, 0.5, scale=s, argnums=0)\nv = v - 0.05 * g['v']",
+    "p = {'v': v, 's': s}\ng = gradient(penalized, p, t, argnums=0)\n"
+    "for key in p:\n    p[key] = p[key] - 0.05 * g[key]\nv, s = p['v'], p['s']",
     "gs = gradient(of_pairs, [(v, w), (v * s, rows[0])], t, argnums=0)\n"
     "v = v - 0.1 * gs[0][0] + 0.1 * gs[1][1]",
     "ps = [(v, w), (w, rows[1])]\nfor a, b in gradient(lambda ps: of_pairs(ps, s), ps):\n"

@@ -145,11 +145,12 @@ def of_dicts(x: Any) -> Any:
 
 
 def of_dicts_written_into(x: Any) -> Any:
-    params = {"w": x, "b": np.zeros(3)}
+    params = {"w": x, "b": 0.5}
     for _ in range(4):
         value, g = value_and_gradient(lambda p: np.sum((p["w"] * x + p["b"]) ** 2), params)
         params["w"] = params["w"] - 0.1 * g["w"]
-        params["b"] = params["b"] - 0.1 * g["b"]
+        for name in params:
+            params[name] -= 0.1 * g[name]
     return value + np.sum(params["b"])
 
 
