@@ -6,7 +6,7 @@ what it calls.
 """
 
 from autodiff import errors
-from autodiff.api import functional, gradients, numeric_fallback
+from autodiff.api import functional, gradients, jacobians, numeric_fallback
 from autodiff.closures import cached_derivatives, closures
 from autodiff.dispatch import arguments, call, plan_cache
 from autodiff.fastpath.fusion import entry
@@ -15,7 +15,7 @@ from autodiff.intercept.source import fusion_sites, original_code, rewritten_cod
 from autodiff.intercept.syntax import syntax_ops
 from autodiff.numpy_api import array_subclass_methods, array_subclasses
 from autodiff.structured import calls as structured_calls
-from autodiff.structured.callables import inner_gradients
+from autodiff.structured.callables import inner_derivatives
 from autodiff.trace import jvp_trace
 from autodiff.trace.checks import number_classes
 from chainrules_core.interpreter.places import add_engine
@@ -39,6 +39,25 @@ call.connect(
     repeated_pushforward=cached_derivatives.repeated_pushforward,
     repeated_second=cached_derivatives.repeated_second,
 )
-inner_gradients.connect(gradient=gradients.gradient, jvp=functional.jvp)
+inner_derivatives.connect(
+    parts_of_derivative=functional.parts_of_derivative,
+    gradient=gradients.gradient,
+    value_and_gradient=gradients.value_and_gradient,
+    derivative=gradients.derivative,
+    pullback=gradients.pullback,
+    cotangents=gradients.cotangents,
+    jacobian=jacobians.jacobian,
+    hessian=jacobians.hessian,
+    hvp=jacobians.hvp,
+    vhp=jacobians.vhp,
+    diag_hessian=jacobians.diag_hessian,
+    jvp=functional.jvp,
+    vjp=functional.vjp,
+    tangent_of=functional.tangent_of,
+    grad=functional.grad,
+    value_and_grad=functional.value_and_grad,
+    jacfwd=functional.jacfwd,
+    jacrev=functional.jacrev,
+)
 number_classes.connect(numbers=arguments.cells_as_numbers)
 array_subclasses.connect(methods=array_subclass_methods.ArrayMethods)

@@ -74,6 +74,17 @@ def _derivative_of(f: Callable[P, Any], transform: Callable, **options: Any) -> 
     return derivative_of_f
 
 
+_CODE = grad(abs).__code__
+
+
+def parts_of_derivative(g: Any) -> tuple[Callable, Callable, dict[str, Any]] | None:
+    """Return the transform, `f` and the options, for what `grad` and the like return of `f`."""
+    if getattr(g, "__code__", None) is not _CODE:
+        return None
+    held = dict(zip(_CODE.co_freevars, [cell.cell_contents for cell in g.__closure__], strict=True))
+    return held["transform"], held["f"], held["options"]
+
+
 def value_and_grad(
     f: Callable[P, Any], /, argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[P, tuple[Any, Any]]:
@@ -210,7 +221,12 @@ def jvp(f: Callable[..., Y], /, primals: tuple | list, tangents: tuple | list) -
                 f"jvp takes its {name} as a tuple, one for each argument of f, not as "
                 f"{type(given).__name__}: jvp(f, (x,), (x_dot,))."
             )
-    return differentiated(_jvp, f, (*primals, *tangents), {}, None, len(primals))
+    return tangent_of(f, primals, tangents)
+
+
+def tangent_of(f: Callable, primals: Any, tangents: Any, /, **kwargs: Any) -> tuple:
+    """Return the value of `f` and its tangent; the keyword arguments of `f` have no tangents."""
+    return differentiated(_jvp, f, (*primals, *tangents), kwargs, None, len(primals))
 
 
 def _jvp(f: Callable, args: tuple, kwargs: dict[str, Any], n: int) -> tuple[Any, Any]:

@@ -289,6 +289,24 @@ def differentiated(
         raise
 
 
+def cotangents(
+    f: Callable, args: tuple, bars: Any, argnums: tuple[int, ...], /, **kwargs: Any
+) -> tuple:
+    """Return the cotangents of arguments of `f` for the cotangent of its value.
+
+    This is a pullback that is called once, so it can be a program, as a gradient can.
+    """
+    return differentiated(_cotangents_of, f, (*args, bars), kwargs, None, argnums)
+
+
+def _cotangents_of(
+    f: Callable, args: tuple, kwargs: dict[str, Any], argnums: tuple[int, ...]
+) -> tuple:  # fmt: skip
+    *given, bars = args
+    traced = Linearised(f, tuple(given), kwargs, argnums, at_once=True)
+    return tuple(traced.cotangents(bars))
+
+
 def pullback(
     f: Callable[..., Y],
     /,

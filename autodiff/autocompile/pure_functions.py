@@ -64,9 +64,9 @@ _OF_FUNCTIONS = frozenset(
     }
 )  # fmt: skip
 _DERIVATIVES = (
-    "derivative", "diag_hessian", "elementwise_grad", "grad", "gradient", "hessian", "hvp",
-    "ignore_derivatives", "jacfwd", "jacobian", "jacrev", "jvp", "pullback", "pushforward",
-    "stop_gradient", "value_and_grad", "value_and_gradient", "vhp", "vjp",
+    "cotangents", "derivative", "diag_hessian", "elementwise_grad", "grad", "gradient", "hessian",
+    "hvp", "ignore_derivatives", "jacfwd", "jacobian", "jacrev", "jvp", "pullback", "pushforward",
+    "stop_gradient", "tangent_of", "value_and_grad", "value_and_gradient", "vhp", "vjp",
 )  # fmt: skip
 
 

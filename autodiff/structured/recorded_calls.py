@@ -108,7 +108,7 @@ class Unrolled:
         `seconds` says how long the recording has taken.
         """
         program = self._program(n)
-        if program is None or not (program.active or program.has_gradients):
+        if program is None or not (program.active or program.has_derivatives):
             return False
         programs, _, _, leaves = self.last
         if _level_of(recording, leaves) is None:

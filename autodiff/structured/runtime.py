@@ -15,7 +15,7 @@ from autodiff.functions import facts_of
 from autodiff.repeatable import is_repeatable
 from autodiff.structured.argument_forms import KNOWN
 from autodiff.structured.call_nodes import rule_of
-from autodiff.structured.callables.inner_gradients import InnerGradient
+from autodiff.structured.callables.inner_derivatives import InnerDerivative
 from autodiff.structured.callables.recursive_calls import RecursiveCallee
 from autodiff.structured.form.function_ir import Value, blocks_of, ops_of
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, is_member, kind_of
@@ -85,8 +85,8 @@ class Structured(Respecializing):
         For each variable that is compared: the outputs that it has a differentiable path to.
     same : list
         For each returned number, array or list: the position of the argument that it is, or None.
-    has_gradients : bool
-        Whether it calls `gradient`.
+    has_derivatives : bool
+        Whether it calls functions that differentiate, such as `gradient`.
     called : set
         The functions that it calls, whose rules it is built on.
     source : str
@@ -156,7 +156,7 @@ class Structured(Respecializing):
         self.takes_lists = any(slot.kind is not None and slot.kind.is_list
                                for slot in program.parameters)  # fmt: skip
         self.called = _functions_in(program.body, lowered.decomposed)
-        self.has_gradients = any(type(op.f) is InnerGradient for op in ops_of(program.body))
+        self.has_derivatives = any(type(op.f) is InnerDerivative for op in ops_of(program.body))
         eliminate_common_subexpressions(program)
         remove_dead_bindings(program)
         if program.itself is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from autodiff.dispatch import call as calls
 from autodiff.dispatch.arguments import of_level
+from autodiff.structured.callables.inner_derivatives import InnerDerivative
 from autodiff.structured.callables.recursive_calls import RuleLike
 from autodiff.trace.jvp_trace import tangent_out
 from autodiff.trace.linearize import Linearised
@@ -47,8 +48,12 @@ class Pushforward(RuleLike):
         for i, dot in zip(self.places, given[end:], strict=True):
             args[i] = wrap(args[i], level, dot)
         try:
-            is_nested = isinstance(self.f, Pushforward)
-            y = self.f(*args) if is_nested else calls.call(self.f, tuple(args), dict(self.options))
+            if isinstance(self.f, InnerDerivative):
+                y = self.f.at_levels(*args)
+            elif isinstance(self.f, Pushforward):
+                y = self.f(*args)
+            else:
+                y = calls.call(self.f, tuple(args), dict(self.options))
         finally:
             level.close()
         parts = (y,) if self.n is None else tuple(y)

@@ -69,6 +69,7 @@ from autodiff.structured.reading.scopes import (
     AttributeView,
     HeldSlice,
     LocalObject,
+    LocalPullback,
     Scope,
     Static,
     content_of,
@@ -83,6 +84,9 @@ _OUTSIDE = (
     bool, int, float, str, type(None), type(Ellipsis), types.ModuleType, types.FunctionType,
     types.BuiltinFunctionType, type, np.ufunc, np.dtype, type(np.where), type(np.float64),
 )  # fmt: skip
+
+_REBOUND = {*ITERATORS, LocalPullback}
+"""What variables may hold one after the other: it is read where it is bound."""
 
 
 class Consumer(NamedTuple):
@@ -238,7 +242,7 @@ class ProgramBuilder:
         if isinstance(value, Static):
             scope.functions[name] = value
             both = {type(was), type(value)}
-            is_alike = was is None or is_the_same(was, value) or both <= set(ITERATORS)
+            is_alike = was is None or is_the_same(was, value) or both <= _REBOUND
         elif type(value) in _IN_PARTS or (isinstance(value, tuple) and not is_plain(value)):
             form = self._bind_parts(name, value, was)
             is_alike = was is None or (type(was) is type(form) and was == form)

@@ -18,7 +18,7 @@ import numpy as np
 
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
 from autodiff.python_operators import PREFIXES, SIGNS
-from autodiff.structured.callables.inner_gradients import is_gradient
+from autodiff.structured.callables.inner_derivatives import derivative_called
 from autodiff.structured.form.function_ir import (
     Columns,
     HeldRange,
@@ -83,6 +83,7 @@ from autodiff.structured.reading.scopes import (
     HeldSlice,
     LocalFunction,
     LocalPartial,
+    LocalPullback,
     Method,
     Static,
 )
@@ -111,7 +112,7 @@ class CallReader(SequenceReader):
     new_iterable: Callable[[Any, list, dict[str, Any]], Any]
     first_of: Callable[[ast.Call], Any]
     reduction: Callable[[list[ast.expr]], Any]
-    read_gradient: Callable[[list, dict[str, Any]], Any]
+    read_derivative: Callable[[Any, list, dict[str, Any]], Any]
 
     def on_call(self, node: ast.Call) -> Any:
         """Read a call."""
@@ -336,9 +337,14 @@ class CallReader(SequenceReader):
         if type(f) is LocalPartial:
             inner, *given = (self.read_in(f.scope, name) for name in (f.function, *f.args))
             own = {name: self.read_in(f.scope, place) for name, place in f.named.items()}
+            is_derivative = type(inner) is Value and derivative_called(known(inner))
+            if is_derivative and not own.keys().isdisjoint(named):
+                raise UnsupportedError("a derivative whose options are given twice")
             if is_object(inner) or (type(inner) is Value and known(inner) in RESHAPES):
                 raise UnsupportedError("a partial of an object, or of a change of shape")
             return self._apply(inner, [*given, *args], own | named)
+        if type(f) is LocalPullback and not named:
+            return f.read(args)
         if type(f) is Method:
             if rrule.entry(f.function) is not None:
                 raise UnsupportedError("a method with a rule")
@@ -448,8 +454,9 @@ class CallReader(SequenceReader):
 
     def _call_python(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
         """Read a call of a builtin or a class of the standard library, or return NotImplemented."""
-        if is_gradient(f):
-            return self.read_gradient(args, options)
+        made = self.read_derivative(f, args, options)
+        if made is not NotImplemented:
+            return made
         if f is functools.partial:
             return self._partial(args, options)
         if f is dict and len(args) < 2:

@@ -1,279 +1,368 @@
 """Reading derivatives inside functions: ``gradient(loss, w, x)`` in a loop.
 
-The function that is differentiated becomes one that captures nothing (`_Closure`): the numbers and
-arrays that it captures are further arguments. It is read once, to know all that it does. The call
-of `gradient` is then one operation, an `InnerGradient`.
+The function that is differentiated becomes one that captures nothing (`Closure`): what it captures
+is given by keyword. It is read once, to know all that it does, and what it returns. The call of
+`gradient` is then one operation, an `InnerDerivative`.
 """
 
 from __future__ import annotations
 
-import ast
-import builtins
-import itertools
-import linecache
 import operator
-import symtable
 import types
-import weakref
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
-from autodiff.structured.callables.inner_gradients import InnerGradient
-from autodiff.structured.callables.recursive_calls import RuleLike
+import numpy as np
+
+from autodiff.structured.callables.inner_derivatives import (
+    CURRIED,
+    OPTIONS,
+    InnerDerivative,
+    LeafPlace,
+    derivative_called,
+    function_called,
+    parts_of_curried,
+)
 from autodiff.structured.form.function_ir import (
     FunctionIR,
+    InstanceValue,
+    Items,
+    Named,
     Op,
+    RecordValue,
     Value,
     blocks_of,
     changes_list,
+    flat,
     known,
     ops_of,
+    parts_of,
 )
-from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.form.known_functions import has_own_frule, is_builtin_rule
-from autodiff.structured.reading.parameters import positional_parameters
+from autodiff.structured.form.kinds import DICT, UNKNOWN, Kind, UnsupportedError
+from autodiff.structured.form.plain_classes import record_class
+from autodiff.structured.reading.closed_functions import Closure, defined
+from autodiff.structured.reading.parameters import given_to, parameters_of
 from autodiff.structured.reading.recursion import RecursionReader, body_of
-from autodiff.structured.reading.scopes import LocalFunction
+from autodiff.structured.reading.scopes import LocalPullback
+from autodiff.structured.writing.activity import mark_active, reached_results
 from autodiff.structured.writing.rules.bound_rules import resolve_rules
-from chainrules_core import frule, rrule
-from chainrules_core.define.scalar import ScalarRule
 
-_serials = itertools.count(1)
+_BY_THE_FIRST = frozenset({"derivative", "hvp", "vhp", "diag_hessian"})
+_OF_ARRAYS = frozenset({"derivative", "jacobian"})
+
+
+class _Closed(NamedTuple):
+    """A function that captures nothing, its arguments, and what it returns for them."""
+
+    function: types.FunctionType
+    given: list
+    named: dict[str, Any]
+    returned: Any
 
 
 class DerivativeReader(RecursionReader):
-    """Layer of the reader: calls of `autodiff.gradient`."""
+    """Layer of the reader: calls of `autodiff.gradient` and other functions that differentiate."""
 
-    def read_gradient(self, args: list, options: dict[str, Any]) -> Any:
-        """Read ``gradient(f, *args)``, perhaps with `argnums`."""
-        if not args or options.keys() - {"argnums"}:
-            raise UnsupportedError("a gradient with these options")
-        f, *rest = args
-        given = [self.pack(x) for x in rest]
-        argnums = known(options["argnums"]) if "argnums" in options else None
-        if argnums is None:
-            argnums = 0 if len(given) == 1 else tuple(range(len(given)))
-        is_single = type(argnums) is int
-        numbers = (argnums,) if is_single else argnums
-        if type(numbers) is not tuple or not numbers:
-            raise UnsupportedError("a gradient with such argnums")
-        for i in numbers:
-            if type(i) is not int or not 0 <= i < len(given) or not given[i].kind.has_floats:
-                raise UnsupportedError("a gradient with such argnums")
-        g, values, place = self._closed(f, given)
-        self._check_differentiated(g, values)
-        places = tuple([place[i] for i in numbers])
-        n_floats = sum(x.kind.has_floats for x in values)
-        kinds = tuple([given[i].kind.general() for i in numbers])
-        kind = kinds[0] if is_single else Kind(frozenset([tuple]), parts=kinds)
-        rule = InnerGradient(g, places, is_single, n_floats)
-        made = self.emit(Op("call", values, f=rule), kind)
-        return made if is_single else tuple(self.unpack(made))
+    def read_derivative(self, called: Any, args: list, options: dict[str, Any]) -> Any:
+        """Read a call of a function that differentiates; NotImplemented for other functions."""
+        made = self._curried_outside(called)
+        if made is not None:
+            return self._apply(made, args, options)
+        name = derivative_called(called)
+        if not name:
+            return NotImplemented
+        if not args:
+            raise UnsupportedError("a call that fails")
+        if name in CURRIED:
+            if len(args) > 3 or options.keys() - {"argnums", "has_aux"}:
+                raise UnsupportedError("a call that fails")
+            return self._curried(name, *args, **options)
+        settings = {key: known(self.pack(x)) for key, x in options.items() if key in OPTIONS}
+        if UNKNOWN in settings.values() or settings.pop("fallback", None) is not None:
+            raise UnsupportedError("a derivative with these options")
+        named = {key: x for key, x in options.items() if key not in OPTIONS}
+        f, *given = args
+        if name in ("pullback", "vjp"):
+            return self._pullback(f, given, named, settings, is_tuple=name == "vjp")
+        if name == "jvp":
+            return self._tangent(f, given, options)
+        vector = given[1:2] if name in ("hvp", "vhp") else []
+        given = [*given[:1], *given[1 + len(vector) :]]
+        closed = self._closed(f, given, named)
+        result = _result_of(name, closed, settings)
+        own = [*closed.given[:1], *map(self._nest, vector), *closed.given[1:]]
+        return self._derivative(called, closed, own, settings, result)
 
-    def _closed(
-        self, f: Any, given: list[Value]
-    ) -> tuple[types.FunctionType, list[Value], list[int]]:
-        """Return a function that captures no arrays, its arguments, and the place of each `given`.
+    def _tangent(self, f: Any, given: list, options: dict[str, Any]) -> Any:
+        """Read ``jvp(f, primals, tangents)``."""
+        if len(given) != 2 or options or not all(type(x) in (tuple, Items) for x in given):
+            raise UnsupportedError("a derivative with these options")
+        closed = self._closed(f, list(given[0]), {})
+        y = _mapped(closed.returned, _kind_of_variable)
+        own = [tuple(closed.given), tuple(map(self._nest, given[1]))]
+        return self._derivative(function_called("tangent_of"), closed, own, {}, (y, y))
 
-        Its further arguments are what `f` captures. Numbers and arrays of floats come first.
-        """
-        closure = _Closure(self)
-        function, node = closure.enter(f)
-        own = positional_parameters(node)
-        if len(own) != len(given) or node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
-            raise UnsupportedError("a gradient of a function with other parameters")
-        names, values = [*own, *closure.values], [*given, *closure.values.values()]
-        order = sorted(range(len(names)), key=lambda i: not values[i].kind.has_floats)
-        is_as_written = type(f) is Value and len(names) == len(own) and order == sorted(order)
-        if not is_as_written or closure.functions:
+    def _pullback(
+        self, f: Any, given: list, named: dict[str, Any], settings: dict[str, Any], is_tuple: bool
+    ) -> Any:
+        """Read ``pullback(f, x)``: the function itself, and a pullback that runs it again."""
+        if settings.keys() - {"argnums"} or (is_tuple and (settings or named)):
+            raise UnsupportedError("a derivative with these options")
+        closed = self._closed(f, given, named)
+        slopes, chosen, is_single = _slopes_of(closed, settings.get("argnums"))
+        _mapped(closed.returned, _kind_of_variable)
+        y = self._apply(f, given, named)
+        kept, begun = self.hold((tuple(closed.given), Named(closed.named))), self.position()
+        arrays = [x for x in flat((*closed.given, *closed.named.values())) if x.memory is not None]
+        scope = self.scope
+
+        def read(args: list) -> Any:
+            if len(args) != 1 or begun[1] is not self.body:
+                raise UnsupportedError("a pullback that is called elsewhere")
+            self.forbid_writes([x.root for x in arrays], lambda: None, begun=begun)
+            given, named = self.read_in(scope, kept)
+            held = closed._replace(given=list(given), named=dict(named))
+            own = [given, self._nest(args[0]), chosen]
+            made = self._derivative(function_called("cotangents"), held, own, {}, slopes)
+            return made[0] if is_single and not is_tuple else made
+
+        return y, LocalPullback(read)
+
+    def _curried(self, name: str, f: Any, argnums: Any = None, has_aux: Any = None) -> Any:
+        """Read ``grad(f)`` and the like as the `functools.partial` that it is."""
+        called, own = CURRIED[name]
+        settings = {"argnums": self.const(0) if argnums is None else argnums}
+        settings |= {} if has_aux is None else {"has_aux": has_aux}
+        settings |= {key: self.const(x) for key, x in own.items()}
+        return self._partial([self.const(function_called(called)), f], settings)
+
+    def _curried_outside(self, f: Any) -> Any:
+        """Return the `functools.partial` that a function is that `grad` has returned; else None."""
+        parts = parts_of_curried(f)
+        if parts is None:
+            return None
+        called, inner, settings = parts
+        own = {key: self.const(x) for key, x in settings.items()}
+        return self._partial([self.const(called), self.const(inner)], own)
+
+    def _derivative(
+        self, called: Callable, closed: _Closed, args: list, settings: dict[str, Any], result: Any
+    ) -> Any:
+        """Emit the call of a derivative; return its result, in parts."""
+        if not closed.named.keys().isdisjoint(OPTIONS):
+            raise UnsupportedError("a derivative with these options")
+        leaves: list[Value] = []
+        given = _mapped(tuple(args), _takes(leaves))
+        named = _mapped(Named(closed.named), _takes(leaves))
+        rule = InnerDerivative(called, closed.function, given, settings | named, result)
+        if not rule.kinds:
+            raise UnsupportedError("a derivative by nothing")
+        one = len(rule.kinds) == 1
+        kind = rule.kinds[0] if one else Kind(frozenset([tuple]), parts=rule.kinds)
+        made = self.emit(Op("call", leaves, f=rule), kind)
+        return self._in_parts(result, iter([made] if one else self.unpack(made)))
+
+    def _in_parts(self, result: Any, values: Iterator[Value]) -> Any:
+        """Return a result with the values in place of their kinds."""
+        if type(result) is Kind:
+            return next(values)
+        if type(result) is dict:
+            return Named({key: self._in_parts(part, values) for key, part in result.items()})
+        if not isinstance(result, (tuple, list)):
+            return result if type(result) is Value else self.const(result)
+        parts = [self._in_parts(part, values) for part in result]
+        record: Any = Items if type(result) is list else record_class(type(result))
+        return tuple(parts) if record is None else record(parts)
+
+    def _nest(self, x: Any) -> Any:
+        """Return an argument as a nest of numbers and arrays."""
+        if type(x) is Value and x.kind == DICT:
+            x = self.named_items(x)
+        if type(x) is Named:
+            return Named({key: self._nest(part) for key, part in x.items()})
+        if isinstance(x, tuple) and not isinstance(x, InstanceValue):
+            return type(x)(map(self._nest, x))
+        x = self.pack(x)
+        if not (x.kind.is_known or x.kind.is_scalar or x.kind.is_array) or x.kind.is_complex:
+            raise UnsupportedError("a derivative of a function of such arguments")
+        return x
+
+    def _closed(self, f: Any, given: list, named: dict[str, Any]) -> _Closed:
+        """Return a function that captures no arrays, its arguments, and what it returns."""
+        if type(f) is Value:
+            f = self._curried_outside(known(f)) or f
+        closure = Closure(self)
+        function, node, defaults = closure.enter(f, len(given), named)
+        own = parameters_of(node)
+        values = given_to(node, given, named)
+        if node.args.vararg or node.args.kwarg or not values.keys() | defaults.keys() >= set(own):
+            raise UnsupportedError("a derivative of a function with other parameters")
+        omitted = {name: defaults[name]() for name in own if name not in values}
+        values = {name: self._nest(x) for name, x in (values | omitted).items()}
+        values |= {name: self._nest(x) for name, x in closure.values.items()}
+        if type(f) is not Value or closure.values or closure.functions:
             body = [*closure.functions.values(), *body_of(node)]
             name = closure.unused(getattr(node, "name", "inner"))
-            function = closure.made(_function(name, [names[i] for i in order], body))
-        return function, [values[i] for i in order], [order.index(i) for i in range(len(given))]
+            function = closure.made(defined(name, list(values), body))
+        first = own[: len(given)]
+        returned = self._read_separately(function, values)
+        rest = {name: x for name, x in values.items() if name not in first}
+        return _Closed(function, [values[name] for name in first], rest, returned)
 
-    def _check_differentiated(self, g: types.FunctionType, values: list[Value]) -> None:
-        """Read a function that is differentiated; raise if it does more than return a number."""
-        if any(x.kind.is_complex or not _is_leaf(x) for x in values):
-            raise UnsupportedError("a gradient of a function of such arguments")
-        kinds = [x.kind.general() for x in values if not x.kind.is_known]
-        form = [("known", type(known(x)), known(x)) if x.kind.is_known else None for x in values]
-        read = operator.methodcaller("recursion", g, self.definition_of(g), (None, *form), kinds)
-        lowered = self.lower_separately(read)
+    def _read_separately(self, g: types.FunctionType, values: dict[str, Any]) -> Any:
+        """Read a function that is differentiated; return its result, for these arguments.
+
+        Raise if it does more than return numbers and arrays.
+        """
+        node = self.definition_of(g)
+        given = [values[name] for name in parameters_of(node)]
+        leaves = [x.kind.general() for x in flat(tuple(given)) if not x.kind.is_known]
+        form = (None, *map(_form_of, given))
+        lowered = self.lower_separately(operator.methodcaller("recursion", g, node, form, leaves))
         program = lowered.program
-        y = program.returned
-        is_number = type(y) is Value and y.kind.is_scalar and y.kind.has_floats
-        if not is_number or y.kind.is_complex or y.kind.is_known:
-            raise UnsupportedError("a gradient of a function that returns no real number")
         outside = (program.captured, program.bound, lowered.outside_objects, lowered.outside_lists)
-        if any(outside) or program.itself is not None or any(map(_is_changed, program.parameters)):
+        changed = any(
+            slot.memory is not None and (slot.root.is_written or changes_list(slot.memory))
+            for slot in program.parameters
+        )
+        if any(outside) or changed or program.itself is not None:
             raise UnsupportedError(
-                "a gradient of a function that reads or changes something outside"
+                "a derivative of a function that reads or changes something outside"
             )
-        _check_rules(program)
+        own = {slot.root for slot in program.parameters if slot.memory is not None}
+        for y in flat(program.returned):
+            is_leaf = type(y) is Value and (y.kind.is_known or y.kind.is_scalar or y.kind.is_array)
+            if not is_leaf or y.kind.is_complex or (y.memory is not None and y.root in own):
+                raise UnsupportedError("a derivative of a function with such results")
+        _check_paths(program)
         self.guards += lowered.guards
         self.decomposed |= lowered.decomposed
         self.decomposed |= {op.f for op in ops_of(program.body) if op.code == "call"}
+        return program.returned
 
 
-def _check_rules(program: FunctionIR) -> None:
-    """Raise unless all rules are the library's: others may be no derivatives, by intention.
-
-    Then second derivatives may depend on their order, and the two modes may differ.
-    """
+def _check_paths(program: FunctionIR) -> None:
+    """Raise if a result may depend on an argument through comparisons alone: tracing would warn."""
+    y = program.returned
+    outputs = flat(y[0] if type(y) is tuple and len(y) == 2 else y)  # the other may be auxiliary
+    variables = {i for i, s in enumerate(program.parameters) if s.kind and s.kind.has_floats}
     resolve_rules(blocks_of(program.body))
-    for op in ops_of(program.body):
-        if op.code != "call" or op.rule is None or isinstance(op.f, RuleLike):
-            continue
-        rule = getattr(op.rule, "rule", op.rule)
-        partials = rule.partials[0] if isinstance(rule, ScalarRule) else ()
-        is_constant = bool(partials) and all(p.function is None for p in partials)
-        kind = getattr(rule, "kind", None)
-        is_safe = is_constant or kind == "non_differentiable" or is_builtin_rule(rule)
-        if not is_safe or has_own_frule(op.f):
-            raise UnsupportedError("a gradient of a function with rules of the user's")
+    mark_active(program, variables)
+    if reached_results(program, variables, outputs)[1]:
+        raise UnsupportedError("a derivative of a function that may be a search")
 
 
-def _is_leaf(x: Value) -> bool:
-    return x.kind.is_known or x.kind.is_scalar or x.kind.is_array
+def _slopes_of(closed: _Closed, argnums: Any) -> tuple[tuple, tuple[int, ...], bool]:
+    """Return the kinds of the gradients, the positions of the arguments, and if it is only one."""
+    n = len(closed.given)
+    is_single = type(argnums) is int or (argnums is None and n == 1)
+    chosen = tuple(range(n)) if argnums is None else (argnums,) if is_single else argnums
+    if type(chosen) is not tuple or not all(type(i) is int and 0 <= i < n for i in chosen):
+        raise UnsupportedError("a derivative with such argnums")
+    return tuple([_mapped(closed.given[i], _kind_of_slope) for i in chosen]), chosen, is_single
 
 
-def _is_changed(slot: Any) -> bool:
-    return slot.memory is not None and (slot.memory.root().is_written or changes_list(slot.memory))
+def _result_of(name: str, closed: _Closed, settings: dict[str, Any]) -> Any:
+    """Return the structure of a derivative, with kinds for its numbers and arrays."""
+    argnums = settings.get("argnums", 0 if name in _BY_THE_FIRST else None)
+    slopes, _, is_single = _slopes_of(closed, argnums)
+    y, aux = closed.returned, None
+    if settings.get("has_aux"):
+        if type(y) is not tuple or len(y) != 2:
+            raise UnsupportedError("a call that fails")
+        y, aux = y[0], _mapped(y[1], _kind_of_part)
+    if name not in _OF_ARRAYS and not (type(y) is Value and y.kind.is_scalar and y.kind.has_floats):
+        raise UnsupportedError("a gradient of a function that returns no real number")
+
+    def rows(row: Kind) -> Any:
+        blocks = [_each(x, lambda column: _kind_of_block(row, column)) for x in slopes]
+        return blocks[0] if is_single else tuple(blocks)
+
+    slope = slopes[0] if is_single else slopes
+    if name == "derivative":
+        return _mapped(y, _kind_of_variable)
+    if name in ("jacobian", "hessian"):
+        return _each(_mapped(y, _kind_of_variable) if name == "jacobian" else slope, rows)
+    if name == "value_and_gradient":
+        value = _mapped(y, _kind_of_variable)
+        return (value if aux is None else (value, aux)), slope
+    return slope if aux is None else (slope, aux)
 
 
-class _Closure:
-    """What a function, and the inner functions that it calls, capture.
-
-    Attributes
-    ----------
-    values : dict of str to Value
-        The numbers and arrays.
-    functions : dict of str to FunctionDef
-        The inner functions.
-    constants : dict of str to object
-        Functions, modules and known values that are no global variables.
-    """
-
-    def __init__(self, reader: Any) -> None:
-        self.reader = reader
-        self.values: dict[str, Value] = {}
-        self.functions: dict[str, ast.stmt] = {}
-        self.constants: dict[str, Any] = {}
-        self._globals: dict[str, Any] | None = None
-        self._meanings: dict[str, Any] = {}  # names, and what they stand for in all functions
-
-    def enter(self, f: Any) -> tuple[types.FunctionType, ast.FunctionDef | ast.Lambda]:
-        """Add what a function captures; return it, or the outer function, and its definition."""
-        reader = self.reader
-        if type(f) is LocalFunction:
-            node, scope, defaults = reader.callee_inside(f)
-        elif type(f) is Value and type(known(f)) is types.FunctionType:
-            if rrule.entry(known(f)) is not None or frule.entry(known(f)) is not None:
-                raise UnsupportedError("a gradient of a function with a rule")
-            node, scope, defaults = reader.callee_outside(known(f))
-        else:
-            raise UnsupportedError("a gradient of what is no function")
-        function = scope.function
-        free, bound = _names_in(node)
-        if self._globals is None:  # the function itself: the others are defined inside it
-            self._globals = function.__globals__
-            for name in bound:
-                self._note(name, node)
-        if defaults or function.__globals__ is not self._globals:
-            raise UnsupportedError("a gradient of a function with defaults, or of several modules")
-        outer, reader.scope = reader.scope, scope
-        try:
-            found = {name: reader.read(name) for name in free}
-        finally:
-            reader.scope = outer
-        for name, x in found.items():
-            self._add(name, x)
-        return function, node
-
-    def _note(self, name: str, meaning: Any) -> None:
-        if self._meanings.setdefault(name, meaning) is not meaning:
-            raise UnsupportedError("a gradient of functions with two variables of one name")
-
-    def _add(self, name: str, x: Any) -> None:
-        """Add a captured variable."""
-        is_known = type(x) is Value and x.kind.is_known
-        meaning = known(x) if is_known else x
-        self._note(name, meaning)
-        if type(x) is LocalFunction:
-            if name not in self.functions:
-                self._define(name, x)
-        elif type(x) is not Value:
-            raise UnsupportedError("a gradient of a function that captures such a value")
-        elif not is_known:
-            self.values[name] = x
-        elif type(meaning) is types.FunctionType and self._captures(name, x):
-            return
-        elif self._globals.get(name, getattr(builtins, name, self)) is not meaning:  # type: ignore[union-attr] # set by `enter`
-            self.constants[name] = meaning
-
-    def _define(self, name: str, f: Any) -> None:
-        """Add a function that is called, as an inner one."""
-        self.functions[name] = ast.Pass()  # it may call itself
-        _, node = self.enter(f)
-        self.functions[name] = _function(name, positional_parameters(node), body_of(node))
-
-    def _captures(self, name: str, f: Value) -> bool:
-        """Add a global function, if it reads arrays from outside; return whether it does."""
-        if name in self.functions:
-            return True
-        before = len(self.values)
-        try:
-            self._define(name, f)
-        except UnsupportedError:  # of a library, or reading it will tell
-            self.values = dict(itertools.islice(self.values.items(), before))
-        if len(self.values) > before:
-            return True
-        del self.functions[name]
-        return False
-
-    def unused(self, name: str) -> str:
-        """Return a name that stands for nothing else, so that it hides nothing."""
-        while name in self._meanings:
-            name += "_"
-        return name
-
-    def made(self, definition: ast.FunctionDef) -> types.FunctionType:
-        """Return the function with this definition, which finds the constants in its closure."""
-        end = ast.Return(ast.Name(definition.name, ast.Load()))
-        outer = _function(f"{definition.name}_", list(self.constants), [definition, end])
-        text = _source(outer)
-        file = f"<{definition.name} of a gradient {next(_serials)}>"
-        linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-        namespace: dict[str, Any] = {}
-        exec(compile(text, file, "exec"), self._globals, namespace)
-        made = namespace[outer.name](*self.constants.values())
-        weakref.finalize(made, linecache.cache.pop, file, None)
-        return made
+def _mapped(x: Any, leaf: Callable[[Any], Any]) -> Any:
+    """Return a nest of the program as one of Python's, with other leaves."""
+    if type(x) is Named:
+        return {key: _mapped(part, leaf) for key, part in x.items()}
+    if isinstance(x, RecordValue):
+        return x.user_class()(*[_mapped(part, leaf) for part in x])
+    if not isinstance(x, tuple):
+        return leaf(x)
+    return (list if type(x) is Items else tuple)([_mapped(part, leaf) for part in x])
 
 
-def _names_in(node: ast.FunctionDef | ast.Lambda) -> tuple[list[str], list[str]]:
-    """Return the names that a function reads from outside, and those that it binds."""
-    text = _source(_function("_", positional_parameters(node), body_of(node)))
-    (table,) = symtable.symtable(text, "_", "exec").get_children()
-    symbols = [symbol for inner in _tables(table) for symbol in inner.get_symbols()]
-    if any(symbol.is_declared_global() for symbol in symbols):
-        raise UnsupportedError("a gradient of a function with global statements")
-    free = dict.fromkeys([symbol.get_name() for symbol in symbols if symbol.is_global()])
-    bound = dict.fromkeys([symbol.get_name() for symbol in symbols if symbol.is_local()])
-    return list(free), list(bound)
+def _each(x: Any, change: Callable[[Kind], Any]) -> Any:
+    """Return a nest with other things in place of its kinds."""
+    if type(x) is Kind:
+        return change(x)
+    if type(x) is dict:
+        return {key: _each(part, change) for key, part in x.items()}
+    if not isinstance(x, (tuple, list)):
+        return x
+    parts = [_each(part, change) for part in x]
+    return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
 
 
-def _tables(table: Any) -> Iterator[Any]:
-    yield table
-    for inner in table.get_children():
-        yield from _tables(inner)
+def _kind_of_variable(y: Value) -> Kind:
+    """Return the kind of a number or array that can be differentiated."""
+    if y.kind.is_known or not y.kind.has_floats:
+        raise UnsupportedError("a derivative of what is constant")
+    return y.kind.general()
 
 
-def _source(definition: ast.FunctionDef) -> str:
-    return ast.unparse(ast.fix_missing_locations(ast.Module([definition], []))) + "\n"
+def _kind_of_part(y: Value) -> Any:
+    """Return the kind of any other part of a result, or the value if it is known."""
+    return y if y.kind.is_known else y.kind.general()
 
 
-def _function(name: str, parameters: list[str], body: list[ast.stmt]) -> ast.FunctionDef:
-    """Return the definition of a function."""
-    args = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])
-    return ast.FunctionDef(name=name, args=args, body=body, decorator_list=[])
+def _kind_of_slope(x: Value) -> Kind | None:
+    """Return the kind of the gradient by a number or array; None for what has none."""
+    if x.kind.has_floats:
+        return x.kind.general()
+    if x.kind.is_known:
+        return None
+    raise UnsupportedError("a derivative by what is no float")
+
+
+def _kind_of_block(row: Kind, column: Kind) -> Kind:
+    """Return the kind of the Jacobian of one number or array by another."""
+    if not (row.is_array or column.is_array):
+        return column
+    if _dtype_of(row) != _dtype_of(column):
+        raise UnsupportedError("a Jacobian of values of several dtypes")
+    return Kind(frozenset([np.ndarray]), _dtype_of(row), row.ndim + column.ndim)
+
+
+def _dtype_of(kind: Kind) -> Any:
+    return kind.dtype if kind.is_array else np.result_type(*kind.classes)
+
+
+def _form_of(x: Any) -> Any:
+    """Return the form of an argument for `RecursionReader.recursion`."""
+    if type(x) is Value:
+        return ("known", type(known(x)), known(x)) if x.kind.is_known else None
+    keys = tuple(x) if type(x) is Named else ()
+    return "pytree", type(x), keys, tuple(map(_form_of, parts_of(x)))
+
+
+def _takes(leaves: list[Value]) -> Callable[[Any], Any]:
+    """Return a function that adds numbers and arrays to `leaves` and returns their `LeafPlace`."""
+
+    def taken(x: Any) -> Any:
+        if type(x) is not Value:
+            return x
+        if x.kind.is_known:
+            return known(x)
+        leaves.append(x)
+        return LeafPlace(len(leaves) - 1)
+
+    return taken

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import types
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -100,6 +100,14 @@ class LocalPartial(Static):
     function: str
     args: tuple[str, ...]
     named: dict[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class LocalPullback(Static):
+    """What ``pullback(f, x)`` and ``vjp(f, x)`` return to be called; `read` reads a call."""
+
+    noun = "a pullback"
+    read: Callable[[list], Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.partial_source import NoSourceError, written_source
+from autodiff.structured.callables.inner_derivatives import InnerDerivative
 from autodiff.structured.callables.pushforward import Pushforward
 from autodiff.structured.form.function_ir import Op, Value, known
 from autodiff.structured.form.kinds import UnsupportedError
@@ -96,7 +97,7 @@ class CallTangents(SourceWriter):
         ):
             raise UnsupportedError(f"the tangent of {op.f} of such arguments")
         rule = getattr(op.rule, "rule", None)
-        if not (isinstance(rule, Pushforward) or is_builtin_rule(rule)):
+        if not (isinstance(rule, (Pushforward, InnerDerivative)) or is_builtin_rule(rule)):
             raise UnsupportedError(f"the tangent of {op.f}, whose rule is the user's")
         options = {name: known(a) for name, a in op.options.items()}
         push = Pushforward(function_of(op.f), places, options, len(v.kind.parts) or None)

@@ -16,7 +16,10 @@ import math
 
 import numpy as np
 
-from autodiff import gradient
+from autodiff import (
+    derivative, grad, gradient, hessian, hvp, jacfwd, jacobian, jvp, pullback, value_and_grad,
+    value_and_gradient, vjp,
+)
 from autodiff.structured import calls
 
 calls.Settings.worth = calls.Settings.least = -1.0
@@ -44,6 +47,40 @@ def looped(v, k):
     return total
 
 
+def moved(v, k):
+    return np.sin(v * k) + 0.1 * v[::-1]
+
+
+def penalized(p, k, power=2.0, *, scale=0.5):
+    return np.sum(np.abs(p["v"]) ** power) * scale + p["s"] * k + np.sum(p["v"] * p["s"])
+
+
+def of_pairs(ps, k):
+    total = 0.0
+    for a, b in ps:
+        total = total + np.sum(np.tanh(a * b)) * k
+    return total
+
+
+def with_more(v, k):
+    r = np.sin(v) * k
+    return r @ r, (np.mean(v), r)
+
+
+class Well:
+    def __init__(self, w, k):
+        self.w, self.k = w, k
+
+    def depth(self, v):
+        return self.k * np.sum(v * self.w)
+
+    def energy(self, v):
+        return np.sum(v * v) + math.sin(self.depth(v))
+
+
+of_bowl, of_quadratic = grad(bowl), value_and_grad(quadratic)
+
+
 def kernel(v, w, rows, s, t):
     states = [s, t]
     kept = []
@@ -51,6 +88,9 @@ def kernel(v, w, rows, s, t):
     scale = 0.5
     order = np.array([2, 0, 1])
     chosen = w > 0.0
+    well = Well(w * 1.0, t)
+    slope_along = grad(lambda u: bowl(u, t) * scale)
+    pair = (w * 0.5, scale)
     def along(u):
         return u * s * scale + bowl(u, t)
     for i in range({turns}):
@@ -95,6 +135,41 @@ STATEMENTS = [
     "w = w + 0.02 * gradient(part, v, rows, 1, argnums=0) * gradient(lambda k: k**3 * t, 0.25 * i)",
     "v = v - 0.05 * gradient(lambda u: np.sum(u[order] * w * s), v)",
     "v = v - 0.05 * gradient(lambda u: np.sum(np.where(chosen, u, 0.5 * s) ** 2), v)",
+    "value, g = value_and_gradient(quadratic, v, w, argnums=0)\nv = v - RATE * g\n"
+    "total = total + value * s",
+    "value, (g, h) = value_and_gradient(bowl, s, t)\ns, t = s - RATE * g, t + 0.1 * h * value",
+    "s = s - RATE * of_bowl(s, t)",
+    "value, g = of_quadratic(v, w)\nv = v - 0.05 * g * value",
+    "s = s - RATE * grad(along)(s)",
+    "t = t - RATE * slope_along(t) * s",
+    "s = s - RATE * derivative(bowl, s, t)",
+    "s = s - RATE * derivative(grad(bowl), s, t, argnums=1)",
+    "v = v - 0.05 * hessian(quadratic, v, w, argnums=0) @ v * s",
+    "total = total + np.sum(hessian(lambda u, r: np.sum(u * u * r) * s, v, w)[0][1] ** 2)",
+    "v = v + 0.1 * jacobian(moved, v, s, argnums=0) @ w",
+    "w = w + 0.1 * jacfwd(moved)(v, s).T @ v",
+    "total = total + np.sum(jacobian(lambda u: moved(u, t), v) ** 2)",
+    "y, dot = jvp(lambda u: moved(u, s), (v,), (w,))\nv = v + 0.1 * dot * y",
+    "v = v - 0.05 * jvp(grad(quadratic), (v, w), (w, v))[1] * s",
+    "v = v - 0.05 * hvp(quadratic, v, v * s, w)",
+    "y, back = vjp(moved, v, s)\nby_v, by_s = back(y * w)\nv, s = v - 0.1 * by_v, s - 0.1 * by_s",
+    "y, back = pullback(lambda u: moved(u, s) * scale, v)\ns = s + 0.1\nv = v + 0.1 * back(w)",
+    "g = gradient(penalized, {'v': v, 's': s}, t, argnums=0)\n"
+    "v, s = v - 0.05 * g['v'], s - 0.05 * g['s']",
+    "g = gradient(penalized, {'v': v, 's': t}, 0.5, scale=s, argnums=0)\nv = v - 0.05 * g['v']",
+    "p = {'v': v, 's': s}\ng = gradient(penalized, p, t, argnums=0)\n"
+    "for key in p:\n    p[key] = p[key] - 0.05 * g[key]\nv, s = p['v'], p['s']",
+    "gs = gradient(of_pairs, [(v, w), (v * s, rows[0])], t, argnums=0)\n"
+    "v = v - 0.1 * gs[0][0] + 0.1 * gs[1][1]",
+    "ps = [(v, w), (w, rows[1])]\nfor a, b in gradient(lambda ps: of_pairs(ps, s), ps):\n"
+    "    w = w - 0.1 * a * b",
+    "(value, (mean, r)), g = value_and_grad(with_more, has_aux=True)(v, s)\n"
+    "v = v - 0.1 * g + 0.01 * r\ntotal = total + value * mean",
+    "v = v - 0.1 * gradient(well.energy, v) * s",
+    "value, g = value_and_gradient(lambda u: well.energy(u) * well.k, v)\n"
+    "v = v - 0.05 * g * value",
+    "v = v - 0.1 * gradient(lambda u: np.sum(u * pair[0]) ** 2 * pair[1], v)",
+    "s = s - 0.1 * gradient(lambda u, k=t, *, c=0.5: bowl(u, k) * c, s)",
     "order[i % 3] = (order[i % 3] + 1) % 3",
     "rows[i % 3] *= 0.9",
     "w[i % 3] = w[i % 3] * 0.8 + s * 0.1",

@@ -10,7 +10,7 @@ import ast
 import collections
 import operator
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from autodiff.structured.form.function_ir import Items, Memory, Named, Op, Value, known
@@ -268,7 +268,11 @@ def may_be_key(kind: Kind) -> bool:
 
 
 def may_change_keys(name: str, keys: Named, function: ast.AST) -> bool:
-    """Whether a function may add keys to, or remove keys from, a dict of this name."""
+    """Whether a function may add keys to, or remove keys from, a dict of this name.
+
+    A store under the key that a loop over the dict itself has reached (``for k in d``) does not.
+    """
+    under_own = {id(part) for part in _stores_in_loops_over(name, function)}
     for part in ast.walk(function):
         if not isinstance(part, (ast.Subscript, ast.Attribute)):
             continue
@@ -277,9 +281,24 @@ def may_change_keys(name: str, keys: Named, function: ast.AST) -> bool:
         if isinstance(part, ast.Attribute):
             changes_keys = part.attr in ("setdefault", "pop", "update")
         else:
-            is_there = isinstance(part.slice, ast.Constant) and part.slice.value in keys
+            is_there = id(part) in under_own or (
+                isinstance(part.slice, ast.Constant) and part.slice.value in keys
+            )
             is_store = isinstance(part.ctx, ast.Store)
             changes_keys = isinstance(part.ctx, ast.Del) or (is_store and not is_there)
         if changes_keys:
             return True
     return False
+
+
+def _stores_in_loops_over(name: str, function: ast.AST) -> Iterator[ast.AST]:
+    """Yield the items ``d[k]`` in loops ``for k in d`` over a dict of this name."""
+    for loop in ast.walk(function):
+        if not (isinstance(loop, ast.For) and isinstance(loop.iter, ast.Name)):
+            continue
+        if loop.iter.id != name or not isinstance(loop.target, ast.Name):
+            continue
+        for part in ast.walk(loop):
+            at = part.slice if isinstance(part, ast.Subscript) else None
+            if isinstance(at, ast.Name) and at.id == loop.target.id:
+                yield part

@@ -11,6 +11,7 @@ import pytest
 
 import autodiff
 from autodiff import compile, gradient
+from autodiff.structured import calls
 from chainrules_core import scalar_rule
 
 A = np.array([[1.0, 0.5, -0.3], [0.2, 0.8, 0.4], [0.1, -0.6, 0.7], [0.9, 0.3, 0.2]])
@@ -173,11 +174,19 @@ def with_integers(x: Any) -> Any:
     return np.sum(x * x)
 
 
+def of_a_default(a: Any) -> Any:
+    y = 0.5
+    for _ in range(3):
+        y = y - 0.1 * gradient(lambda w, c=a: w * w * c, y)
+    return y
+
+
 READ: list[tuple[Callable, Any]] = [
     (of_globals, 0.3), (of_a_lambda, 0.3), (by_rows, X), (of_tasks, X), (with_momentum, X),
     (by_newton, 2.0), (by_second_derivatives, 2.0), (of_loops_and_branches, 0.4),
     (of_changing_captures, 0.7), (written_into, 0.7), (of_one_name, 0.7), (bound_later, 0.7),
     (through_a_function_that_reads_arrays, 0.7), (at_constants, 0.7), (with_integers, X),
+    (of_a_default, 0.7),
     (of_float32, X.astype(np.float32)),
 ]  # fmt: skip
 
@@ -256,13 +265,6 @@ def through_a_rule_that_is_no_derivative(a: Any) -> Any:
     return y
 
 
-def of_a_default(a: Any) -> Any:
-    y = 0.5
-    for _ in range(3):
-        y = y - 0.1 * gradient(lambda w, c=a: w * w * c, y)
-    return y
-
-
 def of_what_it_writes(a: Any) -> Any:
     y, log = 0.5, np.zeros(3)
 
@@ -275,10 +277,13 @@ def of_what_it_writes(a: Any) -> Any:
     return y + log[0]
 
 
-@pytest.mark.parametrize("f", [
-    of_a_rule_that_is_no_derivative, through_a_rule_that_is_no_derivative, of_a_default,
-    of_what_it_writes,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "f",
+    [
+        of_a_rule_that_is_no_derivative,
+        of_what_it_writes,
+    ],
+)
 def test_what_is_more_than_a_gradient_is_traced(
     f: Callable, traced: Callable, runs: list[str]
 ) -> None:
@@ -291,3 +296,15 @@ def test_what_is_more_than_a_gradient_is_traced(
     else:
         np.testing.assert_allclose(gradient(f, 0.7), expected, rtol=1e-12)
     assert f.__name__ not in runs
+
+
+def test_a_rule_that_is_no_derivative_is_followed_in_both_modes(traced: Callable) -> None:
+    scalar_rule(lopsided, lambda out, x, y: 2.0 * y, lambda out, x, y: 3.0 * x)
+    f = through_a_rule_that_is_no_derivative
+    np.testing.assert_allclose(gradient(f, 0.7), traced(f, 0.7), rtol=1e-12)
+    calls.Settings.enabled = False
+    try:
+        expected = autodiff.jvp(f, (0.7,), (1.0,))
+    finally:
+        calls.Settings.enabled = True
+    np.testing.assert_allclose(autodiff.jvp(f, (0.7,), (1.0,)), expected, rtol=1e-12)
