@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -75,7 +76,9 @@ class Respecializing:
         spent = self.spent
         with self._instrumented("compares_all", "broadcasts") as is_new:
             if any("broadcast(" in program.source for program in (self, *self.others)):
+                start = time.perf_counter()
                 self._run_forward(self._values(args))
+                spent += time.perf_counter() - start
         self.spent = spent  # this regeneration does not delay machine code
         return is_new()
 

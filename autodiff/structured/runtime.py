@@ -336,10 +336,9 @@ class Structured(Respecializing):
 
     def _find_broadcasts(self, args: tuple) -> None:
         """Find which arrays are broadcast before the slow compilation to machine code."""
-        spent, self.is_unknown = self.spent, False
+        self.is_unknown = False
         self.note_unit_axes(args)
         self.specialize_for_broadcasting(args)
-        self.spent = spent
 
     def note_unit_axes(self, args: Sequence) -> None:
         """Note the axes of length 1 of a call; drop machine code that takes others for granted."""

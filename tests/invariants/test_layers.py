@@ -78,7 +78,7 @@ def imports(source: str, package: str) -> tuple[Import, ...]:
     return tuple(found)
 
 
-_ADDRESSES = ("scipy.linalg.cython_blas", "scipy.special.cython_special")
+_ADDRESSES = ("scipy", "scipy.special.cython_special")
 
 
 def allowed(package: str, path: Path, source: str, found: Import) -> bool:

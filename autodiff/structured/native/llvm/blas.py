@@ -7,8 +7,12 @@ their strides: the elements have to be contiguous along one axis.
 from __future__ import annotations
 
 import ctypes
-import importlib
+import functools
+import importlib.util
+import os
+import sys
 from collections.abc import Callable
+from importlib.machinery import PathFinder
 from typing import Any
 
 from llvmlite import ir
@@ -42,9 +46,28 @@ def addresses(module: LLVMModule) -> dict[str, int]:
     found: dict[str, Any] = {}
     for library, functions in _FUNCTIONS.items():
         called = [f for f in functions if f in module.globals]
-        table = importlib.import_module(f"scipy.linalg.{library}").__pyx_capi__ if called else {}
+        table = _exported(library) if called else {}
         found |= {f: table[f] for f in called}
     return addresses_of(found)
+
+
+@functools.cache
+def _exported(library: str) -> dict[str, Any]:
+    """Return the functions that an extension module of `scipy.linalg` exports for Cython.
+
+    The module is loaded alone: to import the package takes a third of a second.
+    """
+    name = f"scipy.linalg.{library}"
+    if "scipy.linalg" in sys.modules:
+        return importlib.import_module(name).__pyx_capi__
+    folder = os.path.join(importlib.import_module("scipy").__path__[0], "linalg")
+    spec = PathFinder.find_spec(name, [folder])
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules.pop(name, None)  # the package sets its attribute when it imports the module itself
+    return module.__pyx_capi__
 
 
 def addresses_of(capsules: dict[str, Any]) -> dict[str, int]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
-from autodiff import gradient
+from autodiff import compile, gradient
 from autodiff.structured.runtime import Structured
+from autodiff.structured.settings import Settings
 from tests.autodiff.structured.native.test_native import arguments, loss_of
 
 
@@ -154,3 +156,28 @@ def test_machine_code_that_cannot_know_of_broadcast_axes_is_given_up(
     assert made[-1].native is None
     assert made[-1].why is not None
     assert len(made) < 5
+
+
+def multiplied(x: Any, w: Any) -> Any:
+    for _ in range(400):
+        x = 0.5 * np.sin(x * w) + 0.4 * x
+    return np.sum(x * x)
+
+
+def test_a_first_call_is_machine_code_if_the_search_for_broadcasts_takes_as_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Settings, "native", 1e-9)  # any run takes longer than compiling does
+    is_search = []
+
+    def noted(program: Any, values: Any, run: Callable = Structured._run_forward) -> Any:
+        is_search.append(program.compares_all)
+        return run(program, values)
+
+    monkeypatch.setattr(Structured, "_run_forward", noted)
+    x, w = np.linspace(0.2, 1.4, 50), np.linspace(1.0, 2.0, 50)
+    g = compile(lambda x: gradient(multiplied, x, w, argnums=0))(x)
+    assert is_search == [True]
+    ways = [x + 1e-6 * e for e in np.eye(50)[::7]], [x - 1e-6 * e for e in np.eye(50)[::7]]
+    differences = [(multiplied(u, w) - multiplied(d, w)) / 2e-6 for u, d in zip(*ways, strict=True)]
+    np.testing.assert_allclose(g[::7], differences, rtol=1e-5, atol=1e-9)
