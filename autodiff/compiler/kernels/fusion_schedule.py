@@ -8,6 +8,7 @@ the last one, and an update of a region of that shape.
 from __future__ import annotations
 
 import heapq
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -234,21 +235,22 @@ def _is_in_order(op: LoopOp) -> bool:
 def choose_recomputed(layout: MemoryPlan) -> None:
     """Choose for each nest the operations of others that it recomputes.
 
-    These are a few cheap operations on one large array, which does not fit into the cache: storing
-    and loading their result takes longer.
+    These are a few cheap operations that read no more than the elements of their result, which does
+    not fit into the cache: storing and loading it takes longer.
     """
-    sources: dict[int, tuple[set[int], int]] = {}  # operation → arrays it depends on, operations
+    sources: dict[int, tuple[dict[int, int], int]] = {}  # operation → what it reads, operations
     for p, op in enumerate(layout.ops):
         if op.kind != "map" or op.f not in _CHEAP or op.size < _LARGE:
             continue
-        given, n = set(), 1
+        given, n = dict[int, int](), 1
         for a in op.args:
             if a.base in sources and _is_element(layout, op.shape, a):
                 given |= sources[a.base][0]
                 n += sources[a.base][1]
             elif a.kind not in "nc":
-                given.add(a.base if a.kind == "x" else -1)
-        if -1 not in given and len(given) <= 1 and n <= _MOST_RECOMPUTED:
+                size = math.prod([m for m, s in zip(a.shape, a.strides, strict=True) if s])
+                given[a.base if a.kind == "x" else -1] = size
+        if -1 not in given and sum(given.values()) <= op.size and n <= _MOST_RECOMPUTED:
             sources[p] = given, n
     nests = [item for item in layout.items if item.shape]
     for item in nests if sources else ():

@@ -17,14 +17,22 @@ import math
 def multiplied(a, at, row, along, b, first, down, column, n, k, m, s, x):
     for i in range(n):
         here = x + m * i
-        for c in range(m):
-            put(s, here + c, 0.0)
-        for j in range(k):
-            factor = get(a, at + row * i + along * j)
-            begin = first + down * j
+        if m == 1 or column != 1:
             for c in range(m):
-                known = times(factor, get(b, begin + column * c))
-                put(s, here + c, plus(get(s, here + c), known))
+                total = 0.0
+                for j in range(k):
+                    left = get(a, at + row * i + along * j)
+                    total = plus(total, times(left, get(b, first + column * c + down * j)))
+                put(s, here + c, total)
+        else:
+            for c in range(m):
+                put(s, here + c, 0.0)
+            for j in range(k):
+                factor = get(a, at + row * i + along * j)
+                begin = first + down * j
+                for c in range(m):
+                    known = times(factor, get(b, begin + c))
+                    put(s, here + c, plus(get(s, here + c), known))
 
 
 def moved(a, first, n, s, x):
