@@ -20,6 +20,7 @@ from autodiff.compiler.kernels.loop_ir import NotLowerableError, StridedView, co
 from autodiff.compiler.kernels.lowering_table import handles, is_real, is_view
 from autodiff.compiler.kernels.step_lowering import Lowerer
 from autodiff.compiler.passes.counts_as_floats import counts_to_floats
+from autodiff.compiler.passes.sums_of_squares import with_sums_of_squares
 from autodiff.compiler.recording.ir import (
     FLOAT32,
     FLOAT64,
@@ -40,7 +41,7 @@ FEWEST = 60
 _FEWEST_IF_FORCED = 4
 _MOST_NESTS, _MOST_LINES = 500, 5000
 _LONG = 4096  # elements of a result from which a kernel releases the interpreter lock
-_MANY_LINES, _FEW_PER_LINE = 300, 6  # brief kernels: many lines, few elements for each
+_MANY_LINES, _FEW_PER_LINE = 300, 7  # brief kernels: many lines, few elements for each
 
 
 def is_installed() -> bool:
@@ -65,7 +66,7 @@ def with_kernels(
         Input → its strides in elements, if it is not C-contiguous. Kernels are specialized for
         these strides, so the caller must not pass arrays with others.
     """
-    program = counts_to_floats(program)
+    program = with_sums_of_squares(counts_to_floats(program), False)
     steps = program.steps
     fewest = fewest or (_FEWEST_IF_FORCED if forced else FEWEST)
     metas = program.metas

@@ -1,18 +1,25 @@
-"""Lowering of contractions to one operation: stacked products, `einsum`, `tensordot`.
+"""Lowering of products of vectors and matrices, of stacks of them, `einsum` and `tensordot`.
 
-Both factors are broadcast to all axes: those of the result, then those that are summed over. Along
-an axis that a factor does not have, its stride is 0.
+Both factors are broadcast to all axes: those of the result, and those that are summed over. Along
+an axis that a factor does not have, its stride is 0. So all are sums of products.
 """
 
 from __future__ import annotations
 
-import operator
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView
+from autodiff.compiler.kernels.loop_ir import (
+    LoopOp,
+    NotLowerableError,
+    StridedView,
+    in_terms,
+    strides_of,
+)
 from autodiff.compiler.recording.ir import FLOATS, Meta, Step, shape_of
+from autodiff.functions import MATRIX_PRODUCTS
 from chainrules_core.operations.contraction import extents_of
 
 if TYPE_CHECKING:
@@ -20,15 +27,16 @@ if TYPE_CHECKING:
 
 LARGEST = 1 << 15
 """Up to this number of multiplications, loops are used instead of BLAS."""
-_MATMUL = frozenset({np.matmul, operator.matmul})
+_FEW = 4096
+"""Up to this number, a call of a routine is as fast as loops of its own, which take longer to
+compile."""
 
 
 def subscripts(step: Step, metas: list[Meta]) -> tuple[str, str, str] | None:
     """Return the axes of both factors and of the result as letters; None for other calls."""
     options = step.kwargs or {}
-    if step.f in _MATMUL and len(step.args) == 2 and not options:
-        m, n = (len(shape_of(x, metas, FLOATS) or ()) for x in step.args)
-        return _of_matmul(m, n) if min(m, n) >= 1 and max(m, n) > 2 else None
+    if step.f in (*MATRIX_PRODUCTS, np.inner, np.vdot) and len(step.args) == 2 and not options:
+        return _of_product(step.f, *[shape_of(x, metas, FLOATS) or () for x in step.args])
     if step.f is np.einsum and len(step.args) == 3 and type(step.args[0]) is str:
         if options.keys() - {"optimize"}:
             return None
@@ -40,8 +48,15 @@ def subscripts(step: Step, metas: list[Meta]) -> tuple[str, str, str] | None:
     return None
 
 
-def _of_matmul(m: int, n: int) -> tuple[str, str, str]:
-    batch = "abcdefgh"[: max(m, n) - 2]
+def _of_product(f: Any, a: tuple, b: tuple) -> tuple[str, str, str] | None:
+    m, n = len(a), len(b)
+    if f is np.vdot:
+        letters = "abcdefgh"[:m]
+        return (letters, letters, "") if a == b else None
+    most = 1 if f is np.inner else 2 if f is np.dot else 8
+    if not (0 < m <= most and 0 < n <= most):
+        return None
+    batch = "abcdefgh"[: max(0, max(m, n) - 2)]
     left = "z" if m == 1 else batch[len(batch) - m + 2 :] + "yz"
     right = "z" if n == 1 else batch[len(batch) - n + 2 :] + "zx"
     return left, right, batch + ("y" if m > 1 else "") + ("x" if n > 1 else "")
@@ -86,8 +101,8 @@ def is_contraction(step: Step, metas: list[Meta]) -> bool:
     a, b = (shape_of(x, metas, FLOATS) for x in factors_of(step))
     if a is None or b is None or len(a) != len(left) or len(b) != len(right):
         return False
-    extents = _extents(letters, a, b)
-    return 0 < int(np.prod([*extents.values()], dtype=float)) <= LARGEST
+    count = math.prod(_extents(letters, a, b).values())
+    return count <= LARGEST or step.f is np.vdot
 
 
 def factors_of(step: Step) -> tuple:
@@ -108,17 +123,38 @@ def lower_contraction(reader: Lowerer, step: Step, shape: tuple) -> LoopOp:
     if any(v.is_bool or v.kind not in "vx" for v in views):
         raise NotLowerableError
     extents = _extents(letters, views[0].shape, views[1].shape)
-    axes = [*letters[2], *[c for c in extents if c not in letters[2]]]
-    whole = tuple([extents[c] for c in axes])
-    if whole[: len(shape)] != shape:
+    *both, out = letters
+    if tuple([extents[c] for c in out]) != shape:
         raise NotLowerableError
-    spread = [_broadcast(v, mine, axes, whole) for v, mine in zip(views, letters[:2], strict=True)]
-    return LoopOp("contraction", None, spread, shape)
-
-
-def _broadcast(view: StridedView, mine: str, axes: list[str], whole: tuple) -> StridedView:
-    """Broadcast a factor to all axes."""
-    strides = dict.fromkeys(axes, 0)
-    for c, n, stride in zip(mine, view.shape, view.strides, strict=True):
-        strides[c] = stride if n > 1 else 0
-    return StridedView(view.kind, view.base, view.offset, whole, tuple(strides.values()))
+    summed = [c for c in extents if c not in out]
+    strides = [
+        {c: s if n == extents[c] else 0 for c, n, s in zip(mine, v.shape, v.strides, strict=True)}
+        for mine, v in zip(both, views, strict=True)
+    ]
+    if len(summed) == 1 and math.prod(shape) > 1 and math.prod(extents.values()) <= _FEW:
+        (k,) = summed
+        rows, columns = (x.replace(k, "") for x in both)
+        if len(rows) < 2 and len(columns) < 2 and rows + columns == out:
+            x, y = strides
+            left = f"{{0}}, {x.get(rows, 0)}, {x.get(k, 0)}"
+            right = f"{{1}}, {y.get(k, 0)}, {y.get(columns, 0)}"
+            sizes = f"{extents.get(rows, 1)}, {extents[k]}, {extents.get(columns, 1)}"
+            text = f"multiplied({left}, {right}, {sizes}, {{y}})"
+            return LoopOp("call", None, views, shape, (len(shape), text, False))
+    *_, k = axes = [*out, *summed]
+    last, inner = ({s.get(c, 0) for s in strides} for c in (out[-1:], k))
+    is_by_rows = bool(summed) and last == {0, 1} and inner != {1}
+    if is_by_rows:
+        axes = [*out[:-1], *summed, out[-1]]
+    whole = tuple([extents[c] for c in axes])
+    factors = [
+        StridedView(v.kind, v.base, v.offset, whole, tuple([s.get(c, 0) for c in axes]))
+        for v, s in zip(views, strides, strict=True)
+    ]
+    if not summed:
+        return LoopOp("map", np.multiply, factors, shape)
+    if is_by_rows:
+        factors = in_terms(factors, axes.index(k))
+    of_result = dict(zip(out, strides_of(shape), strict=True))
+    extra = (0.0, tuple([of_result.get(c, 0) for c in axes]))
+    return LoopOp("sum", np.multiply, factors, shape, extra)

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView
+from autodiff.compiler.kernels.loop_ir import (
+    LoopOp,
+    NotLowerableError,
+    StridedView,
+    strides_of,
+    updated,
+)
 from autodiff.compiler.recording.ir import Meta, Ref, Step, refs_of
 from autodiff.functions import facts_of
 
@@ -76,7 +82,7 @@ def lower_move(reader: Lowerer, step: Step, shape: tuple) -> LoopOp | StridedVie
     if any(v.is_bool for v in views):
         raise NotLowerableError
     if step.f is np.concatenate:
-        return lower_concatenation(reader, views, shape, given["axis"] % len(shape))
+        return joined(reader, views, shape, given["axis"] % len(shape))
     (x,) = views
     if step.f in _MATRICES:
         return _masked(reader, step.f, x, given["k"], shape)
@@ -84,10 +90,7 @@ def lower_move(reader: Lowerer, step: Step, shape: tuple) -> LoopOp | StridedVie
         widths = np.broadcast_to(np.asarray(given["widths"]), (len(shape), 2)).tolist()
         index = tuple([slice(a, n - b) for n, (a, b) in zip(shape, widths, strict=True)])
         place = reader.region(shape, index)
-        padded = reader.padded(x, place, shape)
-        if padded is not None:
-            return padded
-        return LoopOp("scatter", None, [x], shape, (place.shape, place.strides), place.offset)
+        return reader.in_zeros(x, place, shape)
     axis = -1 if given["axis"] is None else given["axis"]
     axis %= len(shape)
 
@@ -98,7 +101,7 @@ def lower_move(reader: Lowerer, step: Step, shape: tuple) -> LoopOp | StridedVie
     if step.f is np.diff:
         return LoopOp("map", np.subtract, [part(1, n), part(0, n - 1)], shape)
     s = int(given["shift"]) % n
-    return lower_concatenation(reader, [part(n - s, n), part(0, n - s)] if s else [x], shape, axis)
+    return joined(reader, [part(n - s, n), part(0, n - s)] if s else [x], shape, axis)
 
 
 def _masked(reader: Lowerer, f: Any, x: StridedView, k: int, shape: tuple) -> LoopOp:
@@ -106,9 +109,8 @@ def _masked(reader: Lowerer, f: Any, x: StridedView, k: int, shape: tuple) -> Lo
     if f is np.diag:
         if len(x.shape) != 1:
             raise NotLowerableError
-        place = reader.region(shape, (slice(max(0, -k), None), slice(max(0, k), None)))
-        strides = (place.strides[0] + place.strides[1],)
-        return LoopOp("scatter", None, [x], shape, (x.shape, strides), place.offset)
+        whole = StridedView("v", -1, 0, shape, strides_of(shape))
+        return updated(x, reader.taken(whole, lambda a: a.diagonal(k)), shape)
     rows, columns = shape[-2:]
     mask = np.tri(rows, columns, k if f is np.tril else k - 1, dtype=bool)
     chosen = reader.booleans(mask if f is np.tril else ~mask)
@@ -120,21 +122,17 @@ def _along(axis: int, first: int, end: int) -> tuple:
     return (*[slice(None)] * axis, slice(first, end))
 
 
-def lower_concatenation(
-    reader: Lowerer, views: list[StridedView], shape: tuple, axis: int
-) -> LoopOp:
-    """Lower the concatenation of arrays along an axis."""
-    if axis == 0:
-        return LoopOp("stack", None, views, shape)
-    begin = 0
-    op: Any = None
+def joined(reader: Lowerer, views: list[StridedView], shape: tuple, axis: int) -> LoopOp:
+    """Return arrays joined along an axis, which is a new one if they have an axis less."""
+    strides, begin, regions = strides_of(shape), 0, []
     for view in views:
-        end = begin + view.shape[axis]
-        place = reader.region(shape, _along(axis, begin, end))
-        if op is None:
-            op = LoopOp("scatter", None, [view], shape, (place.shape, place.strides), place.offset)
-        else:
-            extra = ("=", place.shape, place.strides)
-            op = LoopOp("change", None, [reader.added(op), view], shape, extra, place.offset)
-        begin = end
+        is_new = len(view.shape) < len(shape)
+        regions.append((begin, strides[:axis] + strides[axis + is_new :]))
+        begin += strides[axis] * (1 if is_new else view.shape[axis])
+    if axis == 0 or len(views[0].shape) < len(shape):
+        return LoopOp("parts", None, views, shape, (True, regions))
+    op: Any = None  # updates are fused with what computes the parts
+    for view, (offset, own) in zip(views, regions, strict=True):
+        place = StridedView("v", -1, offset, view.shape, own)
+        op = updated(view, place, shape, None if op is None else reader.added(op))
     return op

@@ -2,25 +2,24 @@
 
 Elementwise operations of one shape share a nest, so that most of their results are never stored.
 Operations that consume these element by element join them: a reduction over all axes or a sum over
-the last one, and an update of, or a scatter into, a region of that shape.
+the last one, and an update of a region of that shape.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.compiler.kernels.loop_ir import LoopOp, StridedView, strides_of
+from autodiff.compiler.kernels.loop_ir import FOLDS, LoopOp, StridedView, strides_of
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.functions import COMPARISONS
 
 if TYPE_CHECKING:
     from autodiff.compiler.kernels.memory_planner import MemoryPlan
 
-_REDUCTIONS = ("sum", "max", "min", "product")
-"""Operations that join a nest, with a result of another shape."""
 _LARGE, _MOST_RECOMPUTED = 1 << 15, 6  # elements of an array, operations for one element
 _CHEAP: frozenset[Any] = COMPARISONS | {
     np.add, np.subtract, np.multiply, np.negative, np.square, np.absolute, np.maximum, np.minimum,
@@ -91,7 +90,7 @@ class _Schedule:
         if buffer != p:
             needed |= self.touching.get(buffer, 0)
         is_array = op.kind == "map" and op.shape != ()
-        if not is_array and op.kind not in _REDUCTIONS and op.f is not has_nan:
+        if not is_array and op.kind not in FOLDS:
             needed |= self.guards  # it may exit, so that the guards have to hold
         above = 0  # bit set of the items that it cannot join: a predecessor depends on them
         for at in _bits(needed):
@@ -117,7 +116,7 @@ class _Schedule:
 
     def _nest_for(self, p: int, near: dict[int, set[int]]) -> int | None:
         """Return the last nest that an operation can join, given what it reads from each."""
-        joins_closed = self.layout.ops[p].kind in (*_REDUCTIONS, "guard")
+        joins_closed = self.layout.ops[p].kind in FOLDS
         for at in sorted(near, reverse=True):
             item = self.items[at]
             is_open = joins_closed or self.open.get(item.shape) == at
@@ -127,8 +126,10 @@ class _Schedule:
 
     def _new(self, p: int, op: LoopOp, is_array: bool) -> int:
         kinds = {"map": "number", "guard": "guard"}
-        kind = "nest" if is_array else kinds.get(op.kind, "form")
-        self.items.append(FusionGroup(kind, [p], op.shape if is_array else ()))
+        is_nest = is_array or op.kind in FOLDS
+        kind = "nest" if is_nest else kinds.get(op.kind, "form")
+        shape = op.shape if is_array else op.args[0].shape if is_nest else ()
+        self.items.append(FusionGroup(kind, [p], shape))
         self.needed.append(0)
         self.before.append(0)
         at = len(self.items) - 1
@@ -187,21 +188,11 @@ def _joins(layout: MemoryPlan, p: int, inside: set[int], item: FusionGroup) -> b
         return False
     if op.kind == "map":
         return op.shape == item.shape
-    if op.kind in ("sum", "max", "min"):
+    if op.kind in FOLDS:
         return op.shape == () or is_row_sum(op)
-    if op.kind == "guard":
-        return op.f is has_nan
-    if op.kind == "product":
-        return op.shape == () and all(a.shape == item.shape for a in op.args)
-    if op.kind == "scatter":
-        return op.extra[0] == item.shape and not op.args[0].is_bool
-    if op.kind == "change":
-        return (
-            op.extra[1] == item.shape
-            and layout.buffer[p] != p
-            and not op.args[1].is_bool
-            and not _accesses(layout, layout.buffer[p], item)
-        )
+    if op.kind == "change" and op.extra[1] == item.shape and not op.args[1].is_bool:
+        buffer = layout.buffer[p]
+        return op.args[0].kind == "c" or (buffer != p and not _accesses(layout, buffer, item))
     return False
 
 
@@ -209,8 +200,9 @@ def is_row_sum(op: LoopOp) -> bool:
     """Whether an operation is a sum along the last axis, that of the innermost loop."""
     if op.kind != "sum" or op.shape == ():
         return False
-    shape = op.args[0].shape
-    return op.extra[0] == (len(shape) - 1,) and shape[-1] > 1
+    shape, (_, strides) = op.args[0].shape, op.extra
+    is_kept = [s != 0 for n, s in zip(shape, strides, strict=True) if n > 1]
+    return shape[-1] > 1 and not is_kept[-1] and all(is_kept[:-1])
 
 
 def _accesses(layout: MemoryPlan, buffer: int, item: FusionGroup) -> bool:
@@ -235,29 +227,30 @@ def _reads_in_order(layout: MemoryPlan, op: LoopOp, positions: set[int], shape: 
 
 def _is_in_order(op: LoopOp) -> bool:
     """Whether a nest computes the elements of a result in order: a region may be reversed."""
-    if op.kind not in ("change", "scatter"):
-        return True
+    if op.kind != "change":
+        return op.kind not in FOLDS
     return op.offset == 0 and tuple(op.extra[-1]) == tuple(strides_of(op.shape))
 
 
 def choose_recomputed(layout: MemoryPlan) -> None:
     """Choose for each nest the operations of others that it recomputes.
 
-    These are a few cheap operations on one large array, which does not fit into the cache: storing
-    and loading their result takes longer.
+    These are a few cheap operations that read no more than the elements of their result, which does
+    not fit into the cache: storing and loading it takes longer.
     """
-    sources: dict[int, tuple[set[int], int]] = {}  # operation → arrays it depends on, operations
+    sources: dict[int, tuple[dict[int, int], int]] = {}  # operation → what it reads, operations
     for p, op in enumerate(layout.ops):
         if op.kind != "map" or op.f not in _CHEAP or op.size < _LARGE:
             continue
-        given, n = set(), 1
+        given, n = dict[int, int](), 1
         for a in op.args:
             if a.base in sources and _is_element(layout, op.shape, a):
                 given |= sources[a.base][0]
                 n += sources[a.base][1]
             elif a.kind not in "nc":
-                given.add(a.base if a.kind == "x" else -1)
-        if -1 not in given and len(given) <= 1 and n <= _MOST_RECOMPUTED:
+                size = math.prod([m for m, s in zip(a.shape, a.strides, strict=True) if s])
+                given[a.base if a.kind == "x" else -1] = size
+        if -1 not in given and sum(given.values()) <= op.size and n <= _MOST_RECOMPUTED:
             sources[p] = given, n
     nests = [item for item in layout.items if item.shape]
     for item in nests if sources else ():

@@ -11,8 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.kernels.fusion_schedule import is_row_sum
-from autodiff.compiler.kernels.loop_ir import LoopOp, StridedView, at, constant, strides_of, term_of
+from autodiff.compiler.kernels.fold_codegen import Fold
+from autodiff.compiler.kernels.loop_ir import (
+    FOLDS,
+    LoopOp,
+    StridedView,
+    at,
+    constant,
+    strides_of,
+    term_of,
+)
 from autodiff.compiler.kernels.memory_planner import MemoryPlan
 from autodiff.compiler.kernels.op_codegen import write_operation
 from autodiff.compiler.passes.simplify import has_nan
@@ -27,9 +35,6 @@ _VECTORIZED_IF_LONG = frozenset(f for f, loops in known("simd").items() if loops
 On processors for which NumPy's exp and tanh are not vectorized, these dominate the time of a nest;
 sines never are. A nest with sines or cosines checks for elements beyond `FAR`."""
 _SINES: Any = (np.sin, np.cos)
-_SUMMED = ("sum", "product", "guard", "max", "min")  # reductions that are fused into a nest
-_START = {"max": "-math.inf", "min": "math.inf"}
-_EXTREMUM = {"max": "larger", "min": "smaller"}
 
 
 class LoopWriter(MemoryPlan):
@@ -75,13 +80,9 @@ class LoopWriter(MemoryPlan):
             return f"x{view.base}", str(view.offset)
         return "s", str(self.stored(view.base) + view.offset)
 
-    def target(self, p: int) -> str:
-        """Return the offset of a result."""
-        return str(self.stored(p))
-
-    def region(self, p: int) -> str:
-        """Return the offset of the region of a result that an update or scatter writes."""
-        return str(self.stored(p) + self.ops[p].offset)
+    def target(self, p: int, offset: int = 0) -> str:
+        """Return the offset of an element of a result: by default of the first."""
+        return str(self.stored(p) + offset)
 
     def number(self, p: int, a: int) -> str:
         """Return the expression of an operand that is a number."""
@@ -162,15 +163,6 @@ class LoopWriter(MemoryPlan):
     def _guard(self, p: int) -> None:
         op = self.ops[p]
         view, question = op.args[0], op.f
-        if question is has_nan and view.shape:
-            array, place = self.memory(p, 0)
-            self.write("total = 0.0")
-            terms, variables = self.nest(view.shape, [view.strides])
-            element = f"get({array}, {at(place, terms[0])})"
-            self.write(f"total = plus(total, times({element}, {element}))")
-            self.leave(len(variables))
-            self.write("if total != total: return 0")
-            return
         x = self.number(p, 0)
         if question is bool:
             x = x if view.is_bool else f"({x} != 0.0)"
@@ -183,30 +175,29 @@ class LoopWriter(MemoryPlan):
     def nest(
         self, shape: tuple, strides: list[tuple], between: Callable | None = None
     ) -> tuple[list, list]:
-        """Begin a loop nest over a shape; adjacent axes are merged where all strides allow it.
+        """Begin a loop nest over a shape: see `_loops`.
 
         Return the terms of the index for each of the strides, and the loop variables. `between` is
         called before the innermost loop, with the terms so far and the strides in that loop.
         """
-        axes: list[list[int]] = []
-        for d, n in enumerate(shape):
-            if n == 1:
-                continue
-            if axes and all(s[axes[-1][-1]] == s[d] * n for s in strides):
-                axes[-1].append(d)
-            else:
-                axes.append([d])
+        loops = _loops(shape, strides)
         terms: list[list[str]] = [[] for _ in strides]
         variables = []
-        for k, merged in enumerate(axes):
+        for k, (n, steps) in enumerate(loops):
             variable = f"i{k}"
             variables.append(variable)
-            if between is not None and k == len(axes) - 1:
-                between(terms, [s[merged[-1]] for s in strides])
-            self.enter(variable, math.prod([shape[d] for d in merged]))
-            for index, s in zip(terms, strides, strict=True):
-                index += term_of(s[merged[-1]], variable)
+            if between is not None and k == len(loops) - 1:
+                between(terms, steps)
+            self.enter(variable, n)
+            for index, s in zip(terms, steps, strict=True):
+                index += term_of(s, variable)
         return terms, variables
+
+    def fill(self, place: str, n: int, value: str = "0.0") -> None:
+        """Write a number to all elements of a range of the memory."""
+        self.enter("i0", n)
+        self.write(f"put(s, {place} + i0, {value})")
+        self.leave()
 
     def _group(self, own: list[int], shape: tuple, recomputed: set[int]) -> None:
         """Write operations as one loop nest; results of those in `recomputed` are not stored."""
@@ -225,22 +216,23 @@ class LoopWriter(MemoryPlan):
             for p in positions
             if self.ops[p].f in _VECTORIZED_IF_LONG and self.ops[p].size >= _MANY
         }
-        sines = {p for p in is_long if self.ops[p].f in _SINES}
-        if sines:
+        has_sines = any(self.ops[p].f in _SINES for p in is_long)
+        if has_sines:
             self.write("far = 0.0")
-        is_pure = all(self.ops[p].kind not in ("change", "scatter") for p in positions)
+        is_pure = all(self.ops[p].kind != "change" for p in positions)
         hoisted: dict[int, str] = {}
         loaded = [x for args in operands for x in args if not isinstance(x, str)]
         padded = {k for k, view in loaded if view.bounds is not None}
-        rows = [p for p in positions if is_row_sum(self.ops[p])]
+        folds = self._folds(positions, targets, _loops(shape, strides))
+        rows = [fold for fold in folds.values() if fold.is_row]
 
         def between(terms: list, last: list[int]) -> None:
-            """Hoist loads that are invariant in the innermost loop; begin sums of rows."""
+            """Hoist loads that are invariant in the innermost loop; begin folds along it."""
             for k, (array, place) in enumerate(loads, 1):
                 if is_pure and last[k] == 0 and terms[k] and k not in padded:
                     hoisted[k] = self.temporary(f"get({array}, {at(place, terms[k])})")
-            for p in rows:
-                self.write(f"total{p} = 0.0")
+            for fold in rows:
+                fold.begin()
 
         def load(k: int, view: StridedView) -> str:
             """Load the element of a view with the k-th strides into a variable."""
@@ -252,21 +244,32 @@ class LoopWriter(MemoryPlan):
         for p, parts in zip(positions, operands, strict=True):
             args = [x if type(x) is str else load(*x) for x in parts]
             to = at(targets[p][0], terms[targets[p][1]]) if p in targets else ""
-            if p in sines:
-                self.write(f"far = plus(far, 1.0 if abs({args[0]}) > {FAR!r} else 0.0)")
-            self._element(p, args, to, p in is_long)
+            if p in folds:
+                folds[p].add(args, to)
+            else:
+                self._element(p, args, to, p in is_long)
         if rows:
             self.leave()
             variables.pop()
-        for p in rows:
-            place, k = targets[p]
-            self.write(f"put(s, {at(place, terms[k])}, {self._sum(p)})")
+        for fold in rows:
+            fold.end(at(fold.place, terms[targets[fold.p][1]]))
         self.leave(len(variables))
-        if sines:
+        if has_sines:
             self.write("if far > 0.0: return 2")
+        for p, fold in folds.items():
+            if p not in targets:
+                fold.end()
+
+    def _folds(
+        self, positions: list[int], targets: dict[int, tuple[str, int]], loops: list
+    ) -> dict[int, Fold]:
+        """Return the reductions in a nest, and write what precedes it for them."""
+        found = {}
         for p in positions:
-            if self.ops[p].kind in _SUMMED and p not in rows:
-                self._finish(p)
+            if self.ops[p].kind in FOLDS:
+                place, k = targets.get(p, ("", 0))
+                found[p] = Fold(self, p, place, [steps[k] for _, steps in loops])
+        return found
 
     def _operands(
         self, p: int, positions: list[int], loads: list, strides: list[tuple]
@@ -317,20 +320,11 @@ class LoopWriter(MemoryPlan):
     def _begin(self, p: int, strides: list[tuple], targets: dict[int, tuple[str, int]]) -> None:
         """Write what precedes the nest for an operation, and add where its result is stored."""
         op = self.ops[p]
-        own: tuple
-        if is_row_sum(op):
-            place, own = self.target(p), (*strides_of(op.args[0].shape[:-1]), 0)
-        elif op.kind in _SUMMED:
-            start = _START.get(op.kind, "0.0")
-            if op.kind in _START and op.extra[1] is not None:
-                start = constant(float(op.extra[1]))
-            self.write(f"total{p} = {start}")
-            if op.kind in _START:
-                self.write(f"bad{p} = 0.0")
+        if op.kind in FOLDS and not op.shape:
             return
-        elif op.kind in ("change", "scatter"):
-            place, own = self.region(p), op.extra[-1]
-            if op.kind == "scatter":
+        if op.kind in ("change", *FOLDS):
+            place, own = self.target(p, op.offset), op.extra[-1]
+            if op.kind == "change" and self.buffer[p] == p:
                 self._cleared(p)
         elif p in self.kept or p in self.direct:
             place = self.target(p) if p in self.kept else "0"
@@ -343,17 +337,11 @@ class LoopWriter(MemoryPlan):
     def _element(self, p: int, args: list[str], to: str, is_vectorizable: bool) -> None:
         """Write an operation on one element; the result is stored at the offset `to`, if any."""
         op = self.ops[p]
-        if op.kind in _START:
-            self.write(f"total{p} = {_EXTREMUM[op.kind]}(total{p}, {args[0]})")
-            self.write(f"bad{p} = plus(bad{p}, 1.0 if {args[0]} != {args[0]} else 0.0)")
-            return
-        if op.kind in _SUMMED:
-            term = args[0] if op.kind == "sum" else f"times({args[0]}, {args[-1]})"
-            self.write(f"total{p} = plus(total{p}, {term})")
-            return
         text = args[0]
         if is_vectorizable:
-            text = f"{op.f.__name__}({args[0]})"
+            if op.f in _SINES:
+                self.write(f"far = plus(far, 1.0 if abs({text}) > {FAR!r} else 0.0)")
+            text = f"{op.f.__name__}({text})"
         elif op.kind == "map":
             text = facts_of(op.f).loops.format(*args)
         elif op.kind == "change" and op.extra[0] != "=":
@@ -364,40 +352,39 @@ class LoopWriter(MemoryPlan):
             array = f"p{self.direct[p]}" if p in self.direct else "s"
             self.write(f"put({array}, {to}, {value})")
 
-    def _finish(self, p: int) -> None:
-        """Write what follows the nest for a reduction."""
-        op = self.ops[p]
-        if op.kind == "guard":
-            self.write(f"if total{p} != total{p}: return 0")
-            return
-        if op.kind in _START:
-            self.write(f"total{p} = math.nan if bad{p} > 0.0 else total{p}")
-        self.write(f"{self.variable(p)} = {self._sum(p)}")
-
-    def _sum(self, p: int) -> str:
-        """Return the expression of a reduction; means divide by the number of elements."""
-        op = self.ops[p]
-        divisor = op.extra[1] if op.kind == "sum" else 0
-        return f"total{p}" + (f" / {float(divisor)!r}" if divisor else "")
-
     def _cleared(self, p: int) -> None:
         """Clear a result before a region of it is written; skip the region if it is contiguous."""
         op = self.ops[p]
-        place = self.target(p)
-        shape, strides = op.extra
+        _, shape, strides = op.extra
         ranges = [(0, op.size)]
         if len(op.shape) == 1 and strides == (1,):
             ranges = [(0, op.offset), (op.offset + shape[0], op.size)]
         for first, end in ranges:
             if first < end:
-                self.enter("i0", end - first)
-                self.write(f"put(s, {place} + {first} + i0, 0.0)")
-                self.leave()
+                self.fill(self.target(p, first), end - first)
 
     def _hoisted(self, text: str) -> str:
         """Assign an expression to a variable, unless it is a literal."""
         is_plain = text.replace(".", "").replace("e", "").replace("-", "").isdigit()
         return text if is_plain or text.startswith("(-") else self.temporary(text)
+
+
+def _loops(shape: tuple, strides: list[tuple]) -> list[tuple[int, list[int]]]:
+    """Return the loops over a shape, with their lengths and strides.
+
+    Adjacent axes are merged where all strides allow it.
+    """
+    axes: list[list[int]] = []
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        if axes and all(s[axes[-1][-1]] == s[d] * n for s in strides):
+            axes[-1].append(d)
+        else:
+            axes.append([d])
+    return [
+        (math.prod([shape[d] for d in merged]), [s[merged[-1]] for s in strides]) for merged in axes
+    ]
 
 
 def _ends(view: StridedView) -> list[tuple[int, tuple[int, int]]]:

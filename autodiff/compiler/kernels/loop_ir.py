@@ -75,6 +75,11 @@ class StridedView:
         return is_unpadded and self.strides == strides_of(self.shape)
 
 
+FOLDS = frozenset({"sum", "max", "min"})
+"""Reductions of an array. A sum may have several operands; with the function `np.multiply`, it adds
+up the products of pairs."""
+
+
 def strides_of(shape: tuple) -> tuple[int, ...]:
     """Return the strides of a C-contiguous array, in elements."""
     strides = []
@@ -91,7 +96,8 @@ class LoopOp:
     Attributes
     ----------
     kind : str
-        "map" for elementwise functions, "guard", or a key of the table in `op_codegen`.
+        "map" for elementwise functions, "guard", one of `FOLDS`, or a key of the table in
+        `op_codegen`.
     f : Any
         The function, if the kind does not say it.
     args : list of StridedView
@@ -99,9 +105,10 @@ class LoopOp:
     shape : tuple of int
         The shape of the result.
     offset : int
-        The offset in the result at which an update or scatter begins.
+        The offset in the result at which an update begins.
     extra : tuple
-        Options, which depend on the kind.
+        Options, which depend on the kind. Of a fold, they are where it starts, and the strides of
+        the result along the axes of the operands: 0 along those that are reduced.
     is_bool : bool
         Whether the result consists of booleans.
     is_float32 : bool
@@ -141,6 +148,33 @@ class LoopOp:
     def rounded(self, text: str) -> str:
         """Return the expression of an element of the result, given its value in float64."""
         return f"float32({text})" if self.is_float32 else text
+
+
+def updated(
+    x: StridedView, place: StridedView, shape: tuple, before: StridedView | None = None,
+    sign: str = "=",
+) -> LoopOp:  # fmt: skip
+    """Return an array, by default of zeros, with elements at a place replaced or changed."""
+    before = before or StridedView("c", 0.0).broadcast(shape)
+    extra = (sign, place.shape, place.strides)
+    return LoopOp("change", None, [before, x], shape, extra, place.offset)
+
+
+def in_terms(views: list[StridedView], axis: int) -> list[StridedView]:
+    """Split the views of a sum along an axis, so that an iteration adds up several terms.
+
+    A result in memory is then read and written less often.
+    """
+    n = next(n for n in (4, 5, 3, 2, 1) if views[0].shape[axis] % n == 0)
+    found = []
+    for u in range(n):
+        for x in views:
+            shape, strides, step = list(x.shape), list(x.strides), x.strides[axis]
+            shape[axis] //= n
+            strides[axis] *= n
+            offset = x.offset + u * step
+            found.append(StridedView(x.kind, x.base, offset, tuple(shape), tuple(strides)))
+    return found
 
 
 def at(place: str, terms: list[str]) -> str:

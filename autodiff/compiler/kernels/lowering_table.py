@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from autodiff.compiler.kernels.contraction_lowering import (
-    LARGEST as LARGEST_PRODUCT,
     factors_of,
     is_contraction,
     lower_contraction,
@@ -17,12 +16,17 @@ from autodiff.compiler.kernels.contraction_lowering import (
 from autodiff.compiler.kernels.data_movement import (
     arrays_of,
     is_move,
-    lower_concatenation,
+    joined,
     lower_move,
 )
 from autodiff.compiler.kernels.gather_scatter import is_table, lower_gather, lower_scatter_add
 from autodiff.compiler.kernels.linalg.linalg_ops import is_part_of_pair, is_system
-from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView
+from autodiff.compiler.kernels.loop_ir import (
+    LoopOp,
+    NotLowerableError,
+    StridedView,
+    updated,
+)
 from autodiff.compiler.kernels.reductions import (
     BOOLEAN_REDUCTIONS,
     REDUCED,
@@ -118,9 +122,7 @@ def _is_known_guard(args: tuple, metas: list[Meta]) -> bool:
     meta = metas[value.i]
     if how is bool:
         return is_bool(meta) or is_real(meta)
-    if how is has_nan:
-        return is_real(meta) or _is_small(meta)
-    return how in SOURCES and is_real(meta)
+    return (how is has_nan or how in SOURCES) and is_real(meta)
 
 
 def _is_small(meta: Meta) -> bool:
@@ -260,27 +262,6 @@ def _takes_contraction(step: Step, metas: list[Meta]) -> bool:
     return is_contraction(step, metas) and all(_is_array(a, metas) for a in factors_of(step))
 
 
-def _takes_product(step: Step, metas: list[Meta]) -> bool:
-    f, args = step.f, step.args
-    if step.kwargs or len(args) != 2 or not all(_is_array(a, metas) for a in args):
-        return False
-    a, b = (_shape(x, metas) for x in args)
-    if f is np.vdot:
-        return a == b
-    if not 1 <= len(a) <= 2 or not 1 <= len(b) <= 2 or (f is np.inner and len(a) + len(b) > 2):
-        return False
-    meta = metas[step.out]
-    return (meta.size if meta.shape else 1) * a[-1] <= LARGEST_PRODUCT
-
-
-def _product(reader: Lowerer, step: Step, shape: tuple) -> LoopOp:
-    a, b = (reader.view(x) for x in step.args)
-    if step.f is np.vdot and len(a.shape) != 1:
-        products = reader.added(LoopOp("map", np.multiply, [a, b], a.shape))
-        return LoopOp("sum", None, [products], (), (tuple(range(len(a.shape))), 0))
-    return LoopOp("product", None, [a, b], shape)
-
-
 def _takes_outer(step: Step, metas: list[Meta]) -> bool:
     if not is_outer(step):
         return False
@@ -324,8 +305,7 @@ def _changed(reader: Lowerer, step: Step, shape: tuple) -> LoopOp:
         return LoopOp(
             "map", np.add if sign == "+" else np.subtract, [reader.operand(before), padded], shape
         )
-    extra = (sign, place.shape, place.strides)
-    return LoopOp("change", None, [reader.view(before), given], shape, extra, place.offset)
+    return updated(given, place, shape, reader.view(before), sign)
 
 
 def _takes_scatter(step: Step, metas: list[Meta]) -> bool:
@@ -342,10 +322,7 @@ def _scattered(reader: Lowerer, step: Step, shape: tuple) -> LoopOp | StridedVie
         return LoopOp("map", np.copy, [reader.single(y_bar)], ())
     place = reader.region(shape, index)
     given = reader.view(y_bar).broadcast(place.shape)
-    padded = reader.padded(given, place, shape)
-    if padded is not None:
-        return padded
-    return LoopOp("scatter", None, [given], shape, (place.shape, place.strides), place.offset)
+    return reader.in_zeros(given, place, shape)
 
 
 def _takes_places(step: Step, metas: list[Meta]) -> bool:
@@ -375,12 +352,7 @@ def _stacked(reader: Lowerer, step: Step, shape: tuple) -> LoopOp:
     items = [reader.view(a) for a in step.args[0]]
     if any(v.shape != items[0].shape for v in items[1:]) and step.f is not np.concatenate:
         raise NotLowerableError
-    axis = (step.kwargs or {}).get("axis", 0) % len(shape)
-    if not axis:
-        return LoopOp("stack", None, items, shape)
-    return lower_concatenation(
-        reader, [reader.taken(v, lambda x: np.expand_dims(x, axis)) for v in items], shape, axis
-    )
+    return joined(reader, items, shape, (step.kwargs or {}).get("axis", 0) % len(shape))
 
 
 def _takes_pack(step: Step, metas: list[Meta]) -> bool:
@@ -393,11 +365,11 @@ def _packed(reader: Lowerer, step: Step, shape: tuple) -> LoopOp:
     if not shape:
         value = reader.single(values[0]) if values else StridedView("c", 0.0)
         return LoopOp("map", np.copy, [value], ())
-    return LoopOp("pack", None, [reader.view(v) for v in values], shape, (places,))
+    regions = [(place, ()) for place in places]
+    return LoopOp("parts", None, [reader.view(v) for v in values], shape, (False, regions))
 
 
 _CONTRACTION = Lowering(_takes_contraction, lower_contraction)
-_PRODUCT = Lowering(_takes_product, _product)
 _OUTER = Lowering(_takes_outer, _outer)
 _MOVE = Lowering(_takes_move, lower_move)
 _STACK = Lowering(_takes_stack, _stacked)
@@ -407,7 +379,7 @@ _LOWERINGS: dict[Any, tuple[Lowering, ...]] = {
     **dict.fromkeys(REDUCED, (Lowering(_takes_reduction, lower_reduction),)),
     **dict.fromkeys(known("takes_numbers"), (Lowering(_takes_number, _filled),)),
     **dict.fromkeys(known("parameters"), (_MOVE,)),
-    **dict.fromkeys(of_kind(PRODUCT), (_CONTRACTION, _PRODUCT)),
+    **dict.fromkeys(of_kind(PRODUCT), (_CONTRACTION,)),
     **dict.fromkeys(_CHANGES, (Lowering(_takes_change, _changed),)),
     np.tensordot: (_CONTRACTION,),
     np.einsum: (_OUTER, _CONTRACTION),

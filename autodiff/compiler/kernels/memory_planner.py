@@ -6,10 +6,8 @@ update is done in place if nobody reads the old array afterwards.
 
 from __future__ import annotations
 
-import math
-
 from autodiff.compiler.kernels.fusion_schedule import choose_recomputed, scheduled
-from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView
+from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView, strides_of
 
 _LARGEST_MEMORY = 1 << 24
 
@@ -30,7 +28,7 @@ class MemoryPlan:
     direct : dict
         Operation → the index of the returned array that it writes to, instead of the memory.
     forwarded : dict
-        Operation → the stacked array that it writes to, and its offset there.
+        Operation → the joint array that it writes to, and its offset there.
     address : list of int
         The offset of each result in the memory; -1 for those that are not stored.
     """
@@ -87,7 +85,7 @@ class MemoryPlan:
             if view.kind == "v" and self.direct.get(view.base) != k:
                 self._store(view)
         for p, op in enumerate(self.ops):
-            if op.kind in ("change", "scatter"):  # they write even if nobody reads the result
+            if op.kind == "change":  # it writes even if nobody reads the result
                 self.kept |= {p, self.buffer[p]}
 
     def _store(self, view: StridedView) -> None:
@@ -116,7 +114,7 @@ class MemoryPlan:
     # -- memory ----------------------------------------------------------------------------------
 
     def _forwarded(self) -> dict[int, tuple[int, int]]:
-        """Return the results that only a stack reads: they are written to their place in it."""
+        """Return the results that only a joint array reads, with their places there."""
         readers: dict[int, int] = {}
         for views in (self.results, *[op.args for op in self.ops]):
             for a in views:
@@ -124,11 +122,11 @@ class MemoryPlan:
                     readers[a.base] = readers.get(a.base, 0) + 1
         found: dict[int, tuple[int, int]] = {}
         for p, op in enumerate(self.ops):
-            begin = 0
-            for a in op.args if op.kind == "stack" else ():
-                if a.kind == "v" and readers[a.base] == 1 and self._is_plain(a):
+            regions = op.extra[1] if op.kind == "parts" else ()
+            for a, (begin, strides) in zip(op.args, regions, strict=False):
+                is_alone = a.kind == "v" and readers[a.base] == 1 and self._is_plain(a)
+                if is_alone and strides == strides_of(a.shape):
                     found[a.base] = (p, begin)
-                begin += math.prod(a.shape)
         return found
 
     def _is_plain(self, a: StridedView) -> bool:

@@ -1,4 +1,4 @@
-"""Lowering of reductions: sums, extrema, counts, variances, cumulative sums."""
+"""Lowering of reductions: sums, extrema, counts, cumulative sums."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView
+from autodiff.compiler.kernels.loop_ir import (
+    LoopOp,
+    NotLowerableError,
+    StridedView,
+    in_terms,
+    strides_of,
+)
 from autodiff.compiler.passes.counts_as_floats import counted
 from autodiff.compiler.recording.ir import Step, has_refs
 from autodiff.functions import REDUCTION, of_kind
@@ -15,10 +21,15 @@ from autodiff.functions import REDUCTION, of_kind
 if TYPE_CHECKING:
     from autodiff.compiler.kernels.step_lowering import Lowerer
 
-_EXTREMA: dict[Any, str] = {np.max: "max", np.min: "min"}
+_FOLDS: dict[Any, tuple[str, float]] = {
+    np.sum: ("sum", 0.0), np.max: ("max", -math.inf), np.min: ("min", math.inf),
+}  # fmt: skip
+"""Function → kind of its fold, and where that starts."""
 REDUCED = of_kind(REDUCTION) | {counted}
 BOOLEAN_REDUCTIONS = frozenset({counted, np.any, np.all})
 """Reductions that also take booleans."""
+_FEW = 16
+"""Up to so many elements are folded without a loop."""
 _PLAIN: dict[str, Any] = {"dtype": (None,), "ddof": (0, 0.0), "correction": (0, 0.0)}
 
 
@@ -32,7 +43,7 @@ def is_reduction(step: Step) -> bool:
         return False
     return all(
         key in ("axis", "keepdims")
-        or (key == "initial" and step.f in _EXTREMA and _is_bound(value))
+        or (key == "initial" and step.f in (np.max, np.min) and _is_bound(value))
         or any(value is v for v in (None, *_PLAIN.get(key, ())))
         or (key in _PLAIN and type(value) in (int, float) and value == 0)
         for key, value in options.items()
@@ -56,14 +67,35 @@ def lower_reduction(reader: Lowerer, step: Step, shape: tuple) -> LoopOp:
     count = math.prod([x.shape[a] for a in axes])
     if step.f in BOOLEAN_REDUCTIONS:
         return _count(reader, step.f, x, axes, count, shape)
-    if step.f in (np.var, np.std):
-        return _spread(reader, step.f, x, axes, count, shape)
     if x.is_bool:
         raise NotLowerableError
-    kind = _EXTREMA.get(step.f, "sum")
-    if kind != "sum":
-        return LoopOp(kind, None, [x], shape, (axes, options.get("initial")))
-    return LoopOp(kind, None, [x], shape, (axes, count if step.f is np.mean else 0))
+    if step.f is np.mean:
+        total = reader.added(_fold("sum", x, axes, shape))
+        divisor = StridedView("c", float(count)).broadcast(shape)
+        return LoopOp("map", np.true_divide, [total, divisor], shape)
+    kind, start = _FOLDS[step.f]
+    initial = options.get("initial")
+    return _fold(kind, x, axes, shape, start if initial is None else initial)
+
+
+def _fold(kind: str, x: StridedView, axes: tuple, shape: tuple, start: float = 0.0) -> LoopOp:
+    """Return a fold of an array along axes.
+
+    Its loops are in the order of the strides, but those that reduce a few elements are innermost.
+    """
+    are_few = math.prod([x.shape[d] for d in axes]) <= _FEW
+    order = sorted(
+        range(len(x.shape)),
+        key=lambda d: (are_few and d in axes, x.strides[d] != 0, -abs(x.strides[d])),
+    )
+    kept = [d for d in range(len(x.shape)) if d not in axes]
+    out = dict(zip(kept, strides_of(tuple([x.shape[d] for d in kept])), strict=True))
+    extents, strides = (tuple([n[d] for d in order]) for n in (x.shape, x.strides))
+    ordered = StridedView(x.kind, x.base, x.offset, extents, strides, x.is_bool)
+    views, along = [ordered], [k for k, d in enumerate(order) if d in axes]
+    if kind == "sum" and order and along and along[-1] != len(order) - 1:
+        views = in_terms(views, along[-1])
+    return LoopOp(kind, None, views, shape, (start, tuple([out.get(d, 0) for d in order])))
 
 
 def _count(
@@ -78,28 +110,12 @@ def _count(
         truth = reader.added(is_nonzero)
     choices = [truth, one.broadcast(x.shape), zero.broadcast(x.shape)]
     ones = reader.added(LoopOp("map", np.where, choices, x.shape))
-    nonzeros = LoopOp("sum", None, [ones], shape, (axes, 0))
+    nonzeros = _fold("sum", ones, axes, shape)
     if f is counted:
         return nonzeros
     total = reader.added(nonzeros)
     bound = StridedView("c", 0.0 if f is np.any else float(count)).broadcast(shape)
     return LoopOp("map", np.greater if f is np.any else np.equal, [total, bound], shape)
-
-
-def _spread(
-    reader: Lowerer, f: Any, x: StridedView, axes: tuple, count: int, shape: tuple
-) -> LoopOp:
-    """Lower a variance or standard deviation: the mean square of deviations from the mean."""
-    if x.is_bool:
-        raise NotLowerableError
-    kept = tuple([1 if d in axes else n for d, n in enumerate(x.shape)])
-    mean = reader.added(LoopOp("sum", None, [x], kept, (axes, count)))
-    deviation = reader.added(LoopOp("map", np.subtract, [x, mean.broadcast(x.shape)], x.shape))
-    square = reader.added(LoopOp("map", np.square, [deviation], x.shape))
-    variance = LoopOp("sum", None, [square], shape, (axes, count))
-    if f is np.var:
-        return variance
-    return LoopOp("map", np.sqrt, [reader.added(variance)], shape)
 
 
 def _cumulative_sum(reader: Lowerer, x: StridedView, axis: int | None, shape: tuple) -> LoopOp:

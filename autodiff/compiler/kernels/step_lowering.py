@@ -18,7 +18,14 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.kernels.linalg.linalg_ops import LinalgLowering
-from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView, strides_of
+from autodiff.compiler.kernels.loop_ir import (
+    FOLDS,
+    LoopOp,
+    NotLowerableError,
+    StridedView,
+    strides_of,
+    updated,
+)
 from autodiff.compiler.kernels.lowering_table import (
     CONVERSIONS,
     computes_in_float32,
@@ -42,9 +49,9 @@ from autodiff.compiler.recording.ir import (
 )
 from autodiff.functions import UFUNC_OF
 
-_ROUNDS_ITSELF = frozenset({"map", "change", "scatter", "stack", "places", "pack"})
+_ROUNDS_ITSELF = frozenset({"map", "change", "parts", "places"})
 """Operations that move elements, or round each; others are followed by one that rounds."""
-_GIVES_NUMBERS = frozenset({"map", "product", "sum", "max", "min", "determinant", "contraction"})
+_GIVES_NUMBERS = FOLDS | {"map", "call"}
 
 
 class Lowerer:
@@ -291,6 +298,11 @@ class Lowerer:
                 multiple.is_float32 = op.is_float32
                 return self.added(multiple)
         return StridedView(x.kind, x.base, offset, shape, tuple(strides), False, around)
+
+    def in_zeros(self, x: StridedView, place: StridedView, shape: tuple) -> LoopOp | StridedView:
+        """Return an array of zeros with elements at a place: padded, if most are not zero."""
+        padded = self.padded(x, place, shape)
+        return updated(x, place, shape) if padded is None else padded
 
     def region(self, shape: tuple, index: Any) -> StridedView:
         """Return the view that an index takes of an array of a shape."""

@@ -16,6 +16,7 @@ from autodiff.compiler.kernels.lowering_table import VIEWS, is_real
 from autodiff.compiler.kernels.reductions import REDUCED
 from autodiff.compiler.passes.counts_as_floats import counts_to_floats
 from autodiff.compiler.passes.simplify import remove_unused
+from autodiff.compiler.passes.sums_of_squares import with_sums_of_squares
 from autodiff.compiler.recording.ir import (
     FLOATS,
     TUPLE,
@@ -29,7 +30,6 @@ from autodiff.compiler.recording.ir import (
     refs_of,
 )
 from autodiff.compiler.tiling.tile_executor import Tiles, length_of
-from autodiff.compiler.tiling.tile_lowering import TileLowering
 from autodiff.compiler.tiling.tile_rules import Member, TilingRules
 from autodiff.compiler.tiling.tile_threads import FEWEST_TILES
 from autodiff.functions import COMPARISONS, MATRIX_PRODUCTS, UFUNC_OF, is_elementwise
@@ -53,9 +53,7 @@ def tile_program(program: Program, by_machine: bool) -> Program:
     large_shape = _Tiling(program, False).large_shape
     if len(program.steps) > _MOST_STEPS or not any(map(large_shape, program.steps)):
         return program
-    floats = counts_to_floats(program)
-    copy = Program(floats.steps, list(floats.metas), floats.inputs, floats.outputs)
-    tiling = _Tiling(TileLowering(copy).run(), by_machine)
+    tiling = _Tiling(with_sums_of_squares(counts_to_floats(program), True), by_machine)
     steps = tiling.grouped(tiling.program.steps)
     if not tiling.has_groups:
         return program

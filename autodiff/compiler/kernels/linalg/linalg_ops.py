@@ -167,8 +167,9 @@ class LinalgLowering:
             if known is not None:
                 return known, is_transposed
         n = a.shape[-1]
-        op = LoopOp("factors", None, [a], (*a.shape[:-2], n * n + n + 1), (n,))
-        factors = self.reader.added(op)
+        text = f"factored({{0}}, {a.strides[-2]}, {a.strides[-1]}, {n}, {{y}})"
+        shape = (*a.shape[:-2], n * n + n + 1)
+        factors = self.reader.added(LoopOp("call", None, [a], shape, (1, text, True)))
         self._known[(a.kind, a.base, a.offset, a.shape, a.strides)] = factors
         return factors, False
 
@@ -177,25 +178,44 @@ class LinalgLowering:
         call: Any = linalg_call(step)
         a = self._matrix(call.a)
         n = a.shape[-1]
+        row, column = a.strides[-2:]
         if call.kind == "cholesky":
-            return LoopOp("cholesky", None, [a], shape, (n, call.is_lower, call.is_checked))
+            down, along = (n, 1) if call.is_lower else (1, n)
+            row, column = (row, column) if call.is_lower else (column, row)
+            text = (
+                f"cholesky({{0}}, {row}, {column}, {n}, {call.is_checked}, {{y}}, {down}, {along})"
+            )
+            return LoopOp("call", None, [a], shape, (2, text, True))
         if call.kind == "det":
-            return LoopOp("determinant", None, [self._factors(a)[0]], shape, (n, "det"))
+            return self._determinant(self._factors(a)[0], n, "{sign} * math.exp({log})", shape)
         if call.kind == "inv":
             b = self.reader.view(self._units.setdefault(n, np.eye(n)))
         else:
             b = self._matrix(call.b)
         core = min(2, len(b.shape))
         batch, b = shape[: len(shape) - core], b.broadcast(shape)
+        m = b.shape[-1] if core == 2 else 1
+        right = f"{{1}}, {b.strides[-core]}, {b.strides[-1] if core == 2 else 0}, {m}"
         if call.kind == "triangular":
-            options = (n, core, call.is_lower, call.is_transposed, call.is_unit, call.is_checked)
-            return LoopOp("triangular", None, [a.broadcast((*batch, n, n)), b], shape, options)
+            is_lower = call.is_lower != call.is_transposed
+            row, column = (column, row) if call.is_transposed else (row, column)
+            matrix = f"{{0}}, {row}, {column}, {n}, {is_lower}, {call.is_unit}, {call.is_checked}"
+            given = [a.broadcast((*batch, n, n)), b]
+            text = f"triangle_solved({matrix}, {right}, {{y}})"
+            return LoopOp("call", None, given, shape, (core, text, True))
         factors, is_transposed = self._factors(a)
         factors = factors.broadcast((*batch, factors.shape[-1]))
+        text = f"solved({{0}}, {n}, {is_transposed}, {right}, {{y}})"
+        op = LoopOp("call", None, [factors, b], shape, (core, text, False))
         if not is_transposed:
-            return LoopOp("solution", None, [factors, b], shape, (n, core, False))
-        w = self.reader.added(LoopOp("solution", None, [factors, b], shape, (n, core, True)))
-        return LoopOp("unordered", None, [factors, w], shape, (n, core))
+            return op
+        text = f"put_back({{0}}, {n}, {{1}}, {m}, {{y}})"
+        return LoopOp("call", None, [factors, self.reader.added(op)], shape, (core, text, False))
+
+    def _determinant(self, factors: StridedView, n: int, text: str, shape: tuple) -> LoopOp:
+        """Return a determinant from the pivots: its sign, logarithm or value, as `text` says."""
+        text = text.format(sign=f"pivots_sign({{0}}, {n})", log=f"pivots_log({{0}}, {n})")
+        return LoopOp("call", None, [factors], shape, (0, text, False))
 
     def pair(self, step: Step) -> None:
         """Lower the factorization for `slogdet`; `half` lowers the parts of its result."""
@@ -205,5 +225,5 @@ class LinalgLowering:
     def half(self, step: Step, shape: tuple) -> LoopOp:
         """Lower the sign, or the logarithm, of a determinant."""
         factors, n = self._pairs[step.args[0].i]
-        which = {0: "sign", "sign": "sign", 1: "log", "logabsdet": "log"}[step.args[1]]
-        return LoopOp("determinant", None, [factors], shape, (n, which))
+        text = "{sign}" if step.args[1] in (0, "sign") else "{log}"
+        return self._determinant(factors, n, text, shape)

@@ -17,14 +17,22 @@ import math
 def multiplied(a, at, row, along, b, first, down, column, n, k, m, s, x):
     for i in range(n):
         here = x + m * i
-        for c in range(m):
-            put(s, here + c, 0.0)
-        for j in range(k):
-            factor = get(a, at + row * i + along * j)
-            begin = first + down * j
+        if m == 1 or column != 1:
             for c in range(m):
-                known = times(factor, get(b, begin + column * c))
-                put(s, here + c, plus(get(s, here + c), known))
+                total = 0.0
+                for j in range(k):
+                    left = get(a, at + row * i + along * j)
+                    total = plus(total, times(left, get(b, first + column * c + down * j)))
+                put(s, here + c, total)
+        else:
+            for c in range(m):
+                put(s, here + c, 0.0)
+            for j in range(k):
+                factor = get(a, at + row * i + along * j)
+                begin = first + down * j
+                for c in range(m):
+                    known = times(factor, get(b, begin + c))
+                    put(s, here + c, plus(get(s, here + c), known))
 
 
 def moved(a, first, n, s, x):
@@ -97,19 +105,19 @@ def factored(a, first, row, column, n, s, lu):
     return True
 
 
-def solved(s, lu, n, is_transposed, b, first, row, column, m, x):
+def solved(a, lu, n, is_transposed, b, first, row, column, m, s, x):
     if is_transposed:
         copied(b, first, row, column, n, m, s, x)
     else:
         for i in range(n):
-            begin = first + row * int(get(s, lu + n * n + i))
+            begin = first + row * int(get(a, lu + n * n + i))
             for c in range(m):
                 put(s, x + m * i + c, get(b, begin + column * c))
     down = 1 if is_transposed else n
     along = n if is_transposed else 1
-    eliminated(s, lu, down, along, n, not is_transposed, s, x, m, m)
+    eliminated(a, lu, down, along, n, not is_transposed, s, x, m, m)
     last = n - 1
-    eliminated(s, lu + n * n - 1, -down, -along, n, is_transposed, s, x + m * last, -m, m)
+    eliminated(a, lu + n * n - 1, -down, -along, n, is_transposed, s, x + m * last, -m, m)
 
 
 def triangle_solved(
@@ -155,11 +163,11 @@ def cholesky(a, first, row, column, n, is_checked, s, y, down, along):
     return True
 
 
-def put_back(s, lu, n, rows, m, x):
+def put_back(a, lu, n, b, rows, m, s, x):
     for i in range(n):
-        begin = x + m * int(get(s, lu + n * n + i))
+        begin = x + m * int(get(a, lu + n * n + i))
         for c in range(m):
-            put(s, begin + c, get(s, rows + m * i + c))
+            put(s, begin + c, get(b, rows + m * i + c))
 
 
 def pivots_sign(s, lu, n):

@@ -1,4 +1,4 @@
-"""Lower steps on large arrays to steps that can run tile by tile.
+"""Lower steps to those for which loops and tiles have code.
 
 A variance becomes a mean of squares, a check for NaN becomes a sum of squares, and a write into a
 whole array becomes the value that is written.
@@ -26,7 +26,16 @@ from autodiff.compiler.recording.ir import (
 )
 
 
-class TileLowering:
+def with_sums_of_squares(program: Program, drops_writes: bool) -> Program:
+    """Return the lowered program.
+
+    `drops_writes` says whether what is written into a whole array takes its place. An output may
+    then be an array of the user's.
+    """
+    return _SquareLowering(program, drops_writes).run()
+
+
+class _SquareLowering:
     """A walk over the steps that lowers them.
 
     Attributes
@@ -37,9 +46,10 @@ class TileLowering:
         The number of a value → the value that replaces it.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, drops_writes: bool) -> None:
         self.program = program
-        self.metas = program.metas
+        self.drops_writes = drops_writes
+        self.metas = list(program.metas)
         self.steps: list[Step] = []
         self.means: dict[tuple, Ref] = {}
         self.replacements: dict[int, Ref] = {}
@@ -57,7 +67,7 @@ class TileLowering:
                 number = meta_of(self.metas[step.args[0].i].dtype.type(0.0))
                 square = self._add_step(np.vdot, (step.args[0], step.args[0]), None, number)
                 self.steps.append(Step(guard, (square, *step.args[1:]), None, -1))
-            elif step.f is set_item and self._replaces_array(step):
+            elif self.drops_writes and step.f is set_item and self._replaces_array(step):
                 self.replacements[step.out] = step.args[2]
             else:
                 self.steps.append(step)
