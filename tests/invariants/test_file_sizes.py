@@ -16,7 +16,6 @@ LONGER = {
     "autodiff/interop/flat_call.py": "a call and its derivatives, each a call of the same kind",
     "autodiff/numpy_api/methods.py": "one function for each method and attribute of arrays",
     "autodiff/numpy_api/pandas_columns.py": "a column, and what pandas' functions do with it",
-    "autodiff/structured/form/kinds.py": "kinds of values: how they are found, joined and inferred",
     "autodiff/structured/reading/builder.py": "one class: values, operations and blocks",
     "autodiff/structured/reading/call_expressions.py": "one class: how each kind of call is read",
     "autodiff/trace/pytree.py": "every walk over nests, which share what the classes are",
