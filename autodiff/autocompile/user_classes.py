@@ -117,6 +117,8 @@ def _is_alike(x: Any, generated: Any) -> bool:
 
 def _is_followed(kind: type, name: str, value: Any) -> bool:
     """Whether a class attribute is supported."""
+    if is_special(name, value) and type(value) is functools._lru_cache_wrapper:
+        return False  # Python calls it, where no recording sees what the cache keeps
     known = name in _FOLLOWED or name in _SHOWN or _is_generated(kind, value)
     return known or not is_special(name, value)
 

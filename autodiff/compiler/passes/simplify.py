@@ -33,6 +33,7 @@ from autodiff.compiler.recording.ir import (
     Step,
     described,
     effect,
+    gives_again,
     guard,
     has_refs,
     meta_of,
@@ -149,6 +150,9 @@ class Simplifier(AlgebraicRules):
             args = tuple([self.materialised(a) for a in args])
             kwargs = {k: self.materialised(v) for k, v in kwargs.items()}
             self.steps.append(Step(effect, args, kwargs or None, step.out))
+            return
+        if f is gives_again:  # the arguments are constants, but what it gives may change
+            self.add_step(f, args, kwargs, self.metas[step.out], step.out)
             return
         if f in _OF_PYTHON:
             args = tuple(map(self._as_recorded_kind, step.args, args))

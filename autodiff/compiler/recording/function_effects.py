@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import io
 import operator
 import pathlib
@@ -102,7 +103,8 @@ _OF_NUMPY = named(
 _FILES: tuple[type, ...] = (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.FileIO)
 SEEDED: tuple[Any, ...] = (np.random.default_rng, np.random.RandomState, random.Random)
 """Constructors of random generators; the seed determines their numbers."""
-IMPURE_OWNERS: frozenset[type] = frozenset({np.random.Generator, *_STATES, *_FILES})
+_CACHE = functools._lru_cache_wrapper
+IMPURE_OWNERS: frozenset[type] = frozenset({np.random.Generator, _CACHE, *_STATES, *_FILES})
 """The types of objects whose methods are impure."""
 
 
@@ -184,6 +186,8 @@ def may_have_state(g: Any) -> bool:
         return False
     if not isinstance(g, _CALLABLE):
         return False
+    if isinstance(getattr(g, "__self__", None), _CACHE):
+        return True  # `cache_clear`, `cache_info`
     package = (getattr(g, "__module__", None) or "").partition(".")[0]
     return package in sys.stdlib_module_names and _module(g) not in _DECIDED
 

@@ -151,6 +151,16 @@ def raises_again(said: str, f: Callable, *args: Any, **kwargs: Any) -> bool:
     return False
 
 
+def gives_again(expected: str, f: Callable, *args: Any, **kwargs: Any) -> bool:
+    """Whether a function with a cache still gives the result that has this text."""
+    return text_of_constant(f(*args, **kwargs)) == expected
+
+
+def text_of_constant(x: Any) -> str:
+    """Return the class and the value of a constant; zeros of both signs differ."""
+    return f"{type(x)} {x!r}"
+
+
 def text_of(error: Exception) -> str:
     """Return what a handler can know of an error: its class and what it says."""
     kind = type(error)

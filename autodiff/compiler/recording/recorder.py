@@ -36,6 +36,7 @@ from autodiff.compiler.recording.ir import (
     Step,
     described,
     effect,
+    gives_again,
     guard,
     has_refs,
     meta_of,
@@ -46,6 +47,7 @@ from autodiff.compiler.recording.ir import (
     set_item,
     set_real,
     text_of,
+    text_of_constant,
 )
 from autodiff.compiler.tiering.budget import Budget
 from autodiff.dispatch import call as calls
@@ -351,6 +353,15 @@ class Recording(Tape):
             self.spoil("an error is caught in it")
             return
         i = self._append(raises_again, (text_of(error), f, *args), kwargs, True)
+        self.steps.append(Step(guard, (Ref(i), bool, True), None, -1))
+
+    def note_kept(self, f: Callable, args: tuple, kwargs: dict[str, Any], y: Any) -> None:
+        """Record a guard that a function with a cache still gives the constant `y`.
+
+        What it gives depends on earlier calls, which may have found other values outside.
+        """
+        self.check_open()
+        i = self._append(gives_again, (text_of_constant(y), f, *args), kwargs, True)
         self.steps.append(Step(guard, (Ref(i), bool, True), None, -1))
 
     def noted(

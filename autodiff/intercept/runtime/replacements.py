@@ -492,20 +492,41 @@ def _cached(g: Any) -> Callable:
     """A cache would keep traced values, and take one for another that is equal."""
     remembering = functions_behind.remembering(g, type(g))
     assert remembering is not None  # each such cache has a function behind it
-    return functools.wraps(g)(functions_behind.unless_traced(_noting_kept(g), remembering))
+    if is_library(g.__wrapped__) or is_ours(g.__wrapped__):
+        return functools.wraps(g)(functions_behind.unless_traced(g, remembering))
+    called = functions_behind.unless_traced(_noting_kept(g), _noting_kept(remembering, g.__name__))
+    return functools.wraps(g)(called)
 
 
-def _noting_kept(g: Callable) -> Callable:
-    """Return a function with a cache that spoils a recording if what it keeps may change."""
+def _noting_kept(g: Any, name_of_body: str = "") -> Callable:
+    """Return a function with a cache that notes in a recording what the cache keeps.
+
+    A constant is guarded: what a cache keeps depends on earlier calls. If it may change, the
+    recording must not go on: what it did to the kept object would be done twice. `name_of_body`
+    is given for what has a cache for each trace, of which earlier calls know nothing.
+    """
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        y = g(*args, **kwargs)
         program = program_tape()
-        if program is not None and not _never_changes(y):
-            program.spoil(f"a cache keeps what {g.__name__} returns, a {type(y).__name__}")
+        if program is None:
+            return g(*args, **kwargs)
+        name = name_of_body or g.__name__
+        try:
+            y = g(*args, **kwargs)
+        except Exception:
+            program.spoil(f"{name}, which has a cache, raises an error")
+            raise
+        if not _never_changes(y):
+            program.refuse(f"a cache keeps what {name} returns, a {type(y).__name__}")
+        if not name_of_body and not _holds_traced(y):
+            program.note_kept(g, args, kwargs, y)
         return y
 
     return called
+
+
+def _holds_traced(x: Any) -> bool:
+    return any(map(_holds_traced, x)) if type(x) is tuple else is_tracer(x)
 
 
 def _never_changes(x: Any) -> bool:

@@ -207,11 +207,15 @@ def _array_of(owner: Any) -> Any:
     return method
 
 
+_FOLLOWED = (types.FunctionType, functools._lru_cache_wrapper)
+"""The classes of functions under properties that are traced."""
+
+
 def _getter_by(kind: type, name: str, found: Any) -> Callable | None:
     if name == "__array__" and (kind is Tracer or kind is FloatTracer):
         return _array_of
     if isinstance(found, property):
-        return found.fget if type(found.fget) is types.FunctionType else None
+        return found.fget if type(found.fget) in _FOLLOWED else None
     if isinstance(found, functools.cached_property):
         return functools.partial(_cached, found, name)
     get = getattr(type(found), "__get__", None)
