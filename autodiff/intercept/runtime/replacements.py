@@ -83,6 +83,7 @@ from chainrules_core import (
 from chainrules_core.interpreter.places import MADE_HERE
 from chainrules_core.registry.entries import key_of
 from chainrules_core.rule import Rule
+from chainrules_core.rules import name_of
 from chainrules_core.tangents.fields import in_class
 
 # The engine itself is not traced, but for functions that it makes around the user's. Rules are, as
@@ -492,9 +493,10 @@ def _cached(g: Any) -> Callable:
     """A cache would keep traced values, and take one for another that is equal."""
     remembering = functions_behind.remembering(g, type(g))
     assert remembering is not None  # each such cache has a function behind it
-    if is_library(g.__wrapped__) or is_ours(g.__wrapped__):
+    function = g.__wrapped__
+    if type(function) is _FUNCTION and (is_library(function) or is_ours(function)):
         return functools.wraps(g)(functions_behind.unless_traced(g, remembering))
-    called = functions_behind.unless_traced(_noting_kept(g), _noting_kept(remembering, g.__name__))
+    called = functions_behind.unless_traced(_noting_kept(g), _noting_kept(remembering, name_of(g)))
     return functools.wraps(g)(called)
 
 
@@ -510,7 +512,7 @@ def _noting_kept(g: Any, name_of_body: str = "") -> Callable:
         program = program_tape()
         if program is None:
             return g(*args, **kwargs)
-        name = name_of_body or g.__name__
+        name = name_of_body or name_of(g)
         try:
             y = g(*args, **kwargs)
         except Exception:

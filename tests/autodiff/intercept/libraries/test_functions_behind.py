@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import functools
 import inspect
@@ -218,12 +219,12 @@ def test_cells_of_an_array_of_objects():
 def test_a_text_that_a_function_carries():
     text = "def carrying(x):\n    return math.sin(x) ** 2\n"
     scope: dict[str, Any] = {"math": math}
-    exec(compile(text, "<a decorator>", "exec"), scope)
+    exec(builtins.compile(text, "<a decorator>", "exec"), scope)
     carrying = scope["carrying"]
     with pytest.raises(ChainRulesError):
         gradient(lambda x: carrying(x), 0.7)
     again: dict[str, Any] = {"math": math}
-    exec(compile(text, "<a decorator>", "exec"), again)
+    exec(builtins.compile(text, "<a decorator>", "exec"), again)
     again["carrying"].text = text
     np.testing.assert_allclose(gradient(lambda x: again["carrying"](x), 0.7), math.sin(1.4))
 
