@@ -55,8 +55,11 @@ def of_numbers(y: np.ndarray) -> np.ndarray:
 
 
 def unstacked(y_bar: Any, space: Any) -> Any:
-    """Return the cotangent of nested lists from that of the array made of them."""
-    if isinstance(y_bar, AbstractZero):
+    """Return the cotangent of nested lists from that of the array made of them.
+
+    Programs give a number itself as its space; they project its cotangent themselves.
+    """
+    if isinstance(y_bar, AbstractZero) or not callable(space):
         return y_bar
     parts = getattr(space, "parts", None)
     if parts is None or hasattr(space, "shape"):

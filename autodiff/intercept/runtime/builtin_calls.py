@@ -22,6 +22,7 @@ from autodiff.intercept.runtime import sorted_containers, text_calls
 from autodiff.intercept.syntax import attributes, syntax_ops
 from autodiff.numpy_api.array_subclasses import ArrayInstance
 from autodiff.trace.checks.conversions import TracedBytes, TracedText
+from autodiff.trace.checks.decisions import asked
 from autodiff.trace.trace_stack import begun_here, watch_held
 from autodiff.trace.tracer import Tracer, bare, is_tracer, wrap
 
@@ -57,6 +58,8 @@ def by_method(builtin: Any, as_before: Callable) -> Callable:
             if is_float and is_tracer(args[0]) and type(bare(args[0])) is float:
                 return args[0]  # float(v) is v
         kind = type(args[0]) if args else type(None)
+        if kind is np.bool_:  # a number or an index that a mask decides about
+            asked()
         if is_float and kind is ArrayInstance and _is_read_by_numpy(type(args[0]._shell)):
             return ask(args[0].item())
         if kind is ArrayInstance or (args and not syntax_ops.is_plain(kind)):

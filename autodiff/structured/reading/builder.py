@@ -159,6 +159,7 @@ class ProgramBuilder:
         self.decomposed: set[Any] = set()  # functions that were replaced by others
         self.skipped: Exception | None = None  # why this pass over a loop skipped a statement
         self.n_calls = 0
+        self.repeated = 1  # how often the unrolled loops around it repeat a statement
         # Arrays from outside, and where they are looked up.
         self.captured_arrays: list[tuple[Slot, tuple]] = []
         self.lists: list[Memory] = []  # of all lists that may grow

@@ -235,7 +235,10 @@ class _WithoutObjects(ast.NodeTransformer):
 def _names_in(node: ast.FunctionDef | ast.Lambda) -> tuple[list[str], list[str]]:
     """Return the names that a function reads from outside, and those that it binds."""
     text = _source(defined("_", parameters_of(node), body_of(node)))
-    (table,) = symtable.symtable(text, "_", "exec").get_children()
+    try:
+        (table,) = symtable.symtable(text, "_", "exec").get_children()
+    except SyntaxError:  # `nonlocal` of a variable outside
+        raise UnsupportedError("a derivative of a function with nonlocal statements") from None
     symbols = [symbol for inner in _tables(table) for symbol in inner.get_symbols()]
     if any(symbol.is_declared_global() for symbol in symbols):
         raise UnsupportedError("a derivative of a function with global statements")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from autodiff.structured.callables.recursive_calls import RecursiveCallee
+import numpy as np
+
+from autodiff.structured.callables.recursive_calls import RecursiveCallee, RuleLike
 from autodiff.structured.form.function_ir import (
     LIST_WRITES,
     WITHOUT_VALUES,
@@ -334,7 +336,8 @@ def _without_derivatives(program: FunctionIR) -> list[Value]:
 def _may_search(program: FunctionIR) -> bool:
     """Whether what is computed without derivative may decide a branch: numbers always may.
 
-    Arrays such as masks may, if a test, a trip count, or a result that is no float depends on them.
+    Arrays such as masks may, if a test, a trip count, a single truth value, what another function
+    does, or a result that is no float depends on them.
     """
     if any(map(is_active, tests_of(program.body))):  # whether a float is zero
         return True
@@ -343,7 +346,7 @@ def _may_search(program: FunctionIR) -> bool:
 
 
 def _decide(values: list[Value], program: FunctionIR) -> bool:
-    """Whether a test, a trip count, or a result that is no float, depends on inactive values."""
+    """Whether inactive values may decide what happens, or a result that is no float."""
     known: set[Value | Slot | Memory] = {v.root if v.memory is not None else v for v in values}
 
     def follows(v: Value) -> bool:
@@ -356,6 +359,8 @@ def _decide(values: list[Value], program: FunctionIR) -> bool:
             for op in block.ops:
                 is_bound = op.code == "read" and op.data in known
                 if is_bound or any(map(follows, op.operands)):
+                    if isinstance(op.f, RuleLike) or _is_truth_value(op.out):
+                        return True
                     v = op.args[0] if op.code in WRITES | LIST_WRITES else op.out
                     if v is not None and not is_active(v):
                         known.add(v.root if v.memory is not None else v)
@@ -366,6 +371,10 @@ def _decide(values: list[Value], program: FunctionIR) -> bool:
     return any(not (s.kind and s.kind.is_inexact) for s in written) or any(
         map(follows, [*tests_of(program.body), *counts, *results])
     )
+
+
+def _is_truth_value(v: Value | None) -> bool:
+    return v is not None and not v.kind.is_array and v.kind.classes <= {bool, np.bool_}
 
 
 def reached_results(

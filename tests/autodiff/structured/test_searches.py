@@ -282,3 +282,32 @@ def test_a_path_beside_signs_is_one(runs: list[str]) -> None:
         slopes = gradient(lambda x, y: f(x, y) * 1.0, 1.7, 2.0)
     np.testing.assert_allclose(slopes, (40.0, f(1.7, 1.0)), rtol=1e-12)
     assert runs == [f.__name__]
+
+
+def chosen_by_an_index(x, y):
+    ends = np.array([0.0, 4.0])
+    for _ in range(40):
+        middle = ends.mean()
+        ends[int((np.array([middle, middle]) > x).all())] = middle
+    return ends[0] * y
+
+
+def decided_elsewhere(x, y):
+    def step(low, high, above, n):
+        if above[0]:
+            high = 0.5 * (low + high)
+        else:
+            low = 0.5 * (low + high)
+        return low if n == 0 else step(low, high, np.array([0.5 * (low + high)]) > x, n - 1)
+
+    total = 0.0
+    for _ in range(2):
+        total += step(0.0, 4.0, np.array([2.0]) > x, 40)
+    return total * y
+
+
+@pytest.mark.parametrize("f", [chosen_by_an_index, decided_elsewhere])
+def test_masks_may_decide_without_a_branch(f: Callable) -> None:
+    with pytest.warns(autodiff.NoPathWarning, match="argument 0"):
+        slopes = gradient(lambda x, y: f(x, y) * 1.0, 1.7, 2.0)
+    np.testing.assert_allclose(slopes, (0.0, f(1.7, 1.0)), rtol=1e-12)

@@ -126,6 +126,14 @@ def search(t):
 """,
     """
 def search(t):
+    ends = np.array([0.0, 4.0])
+    for _ in range(60):
+        m = ends.mean()
+        ends[int({above})] = m
+    return ends[0]
+""",
+    """
+def search(t):
     a, b = 0.0, 4.0
     ratio = (math.sqrt(5) - 1) / 2
     for _ in range(80):

@@ -19,7 +19,6 @@ from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.sequences import is_sequence
 from autodiff.structured.reading.containers.tables import may_be_key
 from autodiff.structured.reading.iteration.iteration_space import IterationSpace
-from autodiff.structured.reading.iteration.iterators import MOST_UNROLLED
 from autodiff.structured.reading.iteration.loops import LoopReader, place_of
 from autodiff.structured.reading.libraries.python_decompositions import (
     assign_items,
@@ -197,7 +196,7 @@ class ComprehensionReader(LoopReader):
             outer = ast.comprehension(outer.target, given, outer.ifs, 0)
             node = ast.copy_location(ast.ListComp(node.elt, [outer, *others]), node)
         over = None if self.needs_loop(outer.iter) else self.iterated(outer.iter)
-        if over is not None and _is_short(over) and not (others or outer.ifs):
+        if over is not None and self._is_short(over) and not (others or outer.ifs):
             return self.displayed(node, Items(self._unrolled_items(node, over)))
         name = self.hidden("made", definite=True)
         adds = adds and (over is None or over.known is None)
@@ -212,10 +211,16 @@ class ComprehensionReader(LoopReader):
         else:
             self._for_over(loop, over)
 
+    def _is_short(self, over: IterationSpace) -> bool:
+        """Whether the items are known, few, and not those of a list that may change."""
+        is_known = over.known is not None and self.may_unroll(over.known)
+        return is_known and not (over.lists or over.read_only)
+
     def _unrolled_items(self, node: ast.ListComp, over: IterationSpace) -> list:
         """Read the items of a list comprehension one by one."""
         made = []
-        for item in self._known_items(over):
+        for i in self.unrolled(over):
+            item = over.item(self.const(i))
             renaming = renaming_for(node, self.hidden)
             self.assign(renaming.visit(node.generators[0].target), item)
             made.append(self.expression(renaming.visit(node.elt)))
@@ -227,7 +232,7 @@ class ComprehensionReader(LoopReader):
         first = ast.comprehension(first.target, self.taken(first.iter), first.ifs, 0)
         node = ast.copy_location(ast.DictComp(node.key, node.value, [first, *others]), node)
         over = None if self.needs_loop(first.iter) else self.iterated(first.iter)
-        if over is None or not _is_short(over) or others or first.ifs:
+        if over is None or not self._is_short(over) or others or first.ifs:
             name = self.hidden("dict", definite=True)
             self.bind(name, self.new_table(Named()))
             self._loop_over(comprehension_loop(node, name, self.hidden), over)
@@ -402,9 +407,3 @@ def _constant_in(code: types.CodeType, x: frozenset) -> frozenset | None:
         if found is not None:
             return found
     return None
-
-
-def _is_short(over: IterationSpace) -> bool:
-    """Whether the items are known, few, and not those of a list that may change."""
-    is_known = over.known is not None and over.known <= MOST_UNROLLED
-    return is_known and not (over.lists or over.read_only)

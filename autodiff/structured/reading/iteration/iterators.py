@@ -39,8 +39,10 @@ from autodiff.structured.reading.scopes import (
 )
 
 _INT = frozenset([int])
-MOST_UNROLLED = 64
-_MOST_UNROLLED_NUMBERS = 32  # more known numbers become a list, which a loop goes over
+# The most known items of one loop, and the most bodies of nested loops, that are unrolled. More
+# known numbers become a list, which a loop goes over.
+_MOST_UNROLLED = 64, 256
+_MOST_UNROLLED_NUMBERS = 32, 128
 
 
 class IteratorReader(LibraryIteratorReader):
@@ -48,6 +50,22 @@ class IteratorReader(LibraryIteratorReader):
 
     # Methods that subclasses define.
     assign: Callable[[ast.expr, Any], None]
+
+    def may_unroll(self, n: int) -> bool:
+        """Whether a loop over `n` items may be unrolled here, perhaps inside unrolled loops."""
+        return self._is_within(n, _MOST_UNROLLED)
+
+    def _is_within(self, n: int, limits: tuple[int, int]) -> bool:
+        return n <= limits[0] and n * self.repeated <= limits[1]
+
+    def unrolled(self, over: IterationSpace) -> Iterator[int]:
+        """Yield the numbers of the items; what is read meanwhile is read once for each."""
+        n, repeated = over.known or 0, self.repeated
+        self.repeated *= n
+        try:
+            yield from range(n)
+        finally:
+            self.repeated = repeated
 
     def _known_items(self, over: IterationSpace) -> Iterator[Any]:
         """Yield the items, if the trip count is known."""
@@ -181,10 +199,11 @@ class IteratorReader(LibraryIteratorReader):
 
     def _over_items(self, items: list) -> IterationSpace:
         """Return the iteration space of items that are known one by one."""
-        columns = self._columns_of(items) if len(items) > _MOST_UNROLLED_NUMBERS else None
+        is_short = self._is_within(len(items), _MOST_UNROLLED_NUMBERS)
+        columns = None if is_short else self._columns_of(items)
         if columns is not None:
             return self._over_value(columns)
-        if len(items) > MOST_UNROLLED:
+        if not self.may_unroll(len(items)):
             return self._over_list(self.list_in_memory(Items(items)))
         n = self.const(len(items))
         return IterationSpace(lambda: n, lambda i: items[known(i)], known=len(items))

@@ -20,7 +20,7 @@ from autodiff.structured.form.kinds import INT, Kind, MixedKindsError, Unsupport
 from autodiff.structured.form.known_functions import iteration_count
 from autodiff.structured.reading.builder import structure_of
 from autodiff.structured.reading.iteration.iteration_space import IterationSpace
-from autodiff.structured.reading.iteration.iterators import MOST_UNROLLED, IteratorReader
+from autodiff.structured.reading.iteration.iterators import IteratorReader
 from autodiff.structured.reading.jumps import breaks, recording_breaks, with_jumps_last
 
 _MOST_PASSES = 6
@@ -97,7 +97,7 @@ class LoopReader(IteratorReader):
             self._peel(node, over)
         elif over.known is None:
             self._for_loop(node, over)
-        elif over.known <= MOST_UNROLLED:
+        elif self.may_unroll(over.known):
             self._unroll(node, over)
         else:
             raise UnsupportedError("a loop over a long tuple")
@@ -198,7 +198,7 @@ class LoopReader(IteratorReader):
             self.assign(node.target, item)
             self.statements(nodes)
 
-        for i in range(over.known or 0):
+        for i in self.unrolled(over):
             if left:
                 self.branches(self.read(left), lambda: None, functools.partial(iteration, i))
             else:
