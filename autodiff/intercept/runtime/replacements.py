@@ -92,6 +92,8 @@ _OURS = ("autodiff", "chainrules_core")
 _of_ufuncs: dict[Callable, Callable] = caches.register("methods of ufuncs", {})
 """Methods of ufuncs are new objects each time, but equal."""
 
+_CONSTANTS: Any = (int, float, complex, str, bytes, slice, type(None), type(...), np.number)
+
 _lasting, _replacements = replacement_cache.lasting, replacement_cache.replacements
 _METHOD = types.MethodType
 _FUNCTION = types.FunctionType
@@ -492,7 +494,10 @@ def _cached(g: Any) -> Callable:
     """A cache would keep traced values, and take one for another that is equal."""
     remembering = functions_behind.remembering(g, type(g))
     assert remembering is not None  # each such cache has a function behind it
-    return functools.wraps(g)(functions_behind.unless_traced(_noting_kept(g), remembering))
+    behind = getattr(g, "__wrapped__", None)
+    is_users = type(behind) is not _FUNCTION or not (is_library(behind) or is_ours(behind))
+    kept = _noting_kept(g) if is_users else g  # nobody else writes into what rules keep
+    return functools.wraps(g)(functions_behind.unless_traced(kept, remembering))
 
 
 def _noting_kept(g: Callable) -> Callable:
@@ -511,7 +516,7 @@ def _noting_kept(g: Callable) -> Callable:
 def _never_changes(x: Any) -> bool:
     if type(x) is tuple:
         return all(map(_never_changes, x))
-    return x is None or is_tracer(x) or isinstance(x, (int, float, complex, str))
+    return is_tracer(x) or isinstance(x, _CONSTANTS)
 
 
 def _wrapper(g: Any) -> Callable:
