@@ -236,8 +236,8 @@ def choose_recomputed(layout: MemoryPlan) -> None:
     """Choose for each nest the operations of others that it recomputes.
 
     These are a few cheap operations that read no more than the elements of their result, which does
-    not fit into the cache: storing and loading it takes longer. A nest that also reads the result in
-    another order has to load it.
+    not fit into the cache: storing and loading it takes longer. A nest that also reads the result
+    in another order has to load it.
     """
     sources: dict[int, tuple[dict[int, int], int]] = {}  # operation → what it reads, operations
     for p, op in enumerate(layout.ops):
