@@ -131,3 +131,16 @@ def test_cheap_operations_that_are_read_in_two_orders(order, kind, monkeypatch, 
 
     check(f, [X[0, :, :4], Y[0, :, :4]])
     assert interpreted
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (400, 300)])
+def test_cotangents_of_one_element_that_are_repeated(shape, interpreted):
+    def f(x):
+        d = x[0, : shape[0], None] * x[1, : shape[1]]
+        return np.sum(d * d) + np.mean(np.sin(d), axis=0)[3]
+
+    x = np.linspace(-1.0, 1.0, 800).reshape(2, 400)
+    compiled = compile(lambda x: gradient(f, x), backend="native")
+    np.testing.assert_allclose(compiled(x), gradient(f, x), rtol=1e-11, atol=1e-12)
+    assert compiled.eager_because is None
+    assert interpreted
