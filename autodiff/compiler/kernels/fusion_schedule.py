@@ -236,7 +236,8 @@ def choose_recomputed(layout: MemoryPlan) -> None:
     """Choose for each nest the operations of others that it recomputes.
 
     These are a few cheap operations that read no more than the elements of their result, which does
-    not fit into the cache: storing and loading it takes longer.
+    not fit into the cache: storing and loading it takes longer. A nest that also reads the result
+    in another order has to load it.
     """
     sources: dict[int, tuple[dict[int, int], int]] = {}  # operation → what it reads, operations
     for p, op in enumerate(layout.ops):
@@ -254,12 +255,14 @@ def choose_recomputed(layout: MemoryPlan) -> None:
             sources[p] = given, n
     nests = [item for item in layout.items if item.shape]
     for item in nests if sources else ():
+        reads = [a for p in item.positions for a in layout.ops[p].args if a.kind == "v"]
+        loaded = {a.base for a in reads if not _is_element(layout, item.shape, a)}
         waiting = list(item.positions)
         while waiting:
             op = layout.ops[waiting.pop()]
             args = op.args[1:] if op.kind == "change" else op.args  # it updates the first in place
             found = {a.base for a in args if _is_element(layout, item.shape, a)}
-            found = (found & sources.keys()) - {*item.positions, *item.recomputed}
+            found = (found & sources.keys()) - {*item.positions, *item.recomputed, *loaded}
             item.recomputed |= found
             waiting += found
 

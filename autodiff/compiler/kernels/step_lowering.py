@@ -125,8 +125,9 @@ class Lowerer:
             return StridedView("c", bool(x) if type(x) in (bool, np.bool_) else float(x))
         if x.shape == ():
             return StridedView("c", bool(x) if x.dtype == np.bool_ else float(x))
-        if 0 in x.strides and x.size > 1:  # store repeated elements once
-            once = x[tuple([slice(None if s else 1) for s in x.strides])]
+        repeated = [s == 0 and n > 1 for s, n in zip(x.strides, x.shape, strict=True)]
+        if any(repeated):  # store repeated elements once
+            once = x[tuple([slice(1 if r else None) for r in repeated])]
             return self._operand(np.ascontiguousarray(once)).broadcast(x.shape)
         if x.dtype == np.bool_:
             return StridedView("x", self._parameter(x), 0, x.shape, strides_of(x.shape), True)

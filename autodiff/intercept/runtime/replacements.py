@@ -93,6 +93,8 @@ _OURS = ("autodiff", "chainrules_core")
 _of_ufuncs: dict[Callable, Callable] = caches.register("methods of ufuncs", {})
 """Methods of ufuncs are new objects each time, but equal."""
 
+_CONSTANTS: Any = (int, float, complex, str, bytes, slice, type(None), type(...), np.number)
+
 _lasting, _replacements = replacement_cache.lasting, replacement_cache.replacements
 _METHOD = types.MethodType
 _FUNCTION = types.FunctionType
@@ -534,7 +536,7 @@ def _holds_traced(x: Any) -> bool:
 def _never_changes(x: Any) -> bool:
     if type(x) is tuple:
         return all(map(_never_changes, x))
-    return x is None or is_tracer(x) or isinstance(x, (int, float, complex, str))
+    return is_tracer(x) or isinstance(x, _CONSTANTS)
 
 
 def _wrapper(g: Any) -> Callable:

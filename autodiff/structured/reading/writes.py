@@ -68,6 +68,11 @@ class WriteReader(ComprehensionReader):
             region = kind_of_index(base.kind, [v.kind for v in values], template)
         if value.kind.is_array and value.kind.ndim > region.ndim:
             raise UnsupportedError("a write of an array with too many axes")
+        # The sweep writes the old contents back to the same place: the write must not move it.
+        values = [*values]
+        for k, v in enumerate(values):
+            if v.kind.is_array and v.kind.dtype == base.kind.dtype:
+                values[k] = self.emit_call(np.copy, [v])
         self.emit_effect(Op(code, [base, value, *values], f=f, data=template))
         base.root.is_written = True
 

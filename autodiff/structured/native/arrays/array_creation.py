@@ -467,8 +467,6 @@ class ArrayCreation:
         b, e = self.b, self.elementwise
         e.check_shape(mask.shape, base.shape)
         x, last = self.scalars.number(x), self.code.whole(0)
-        if mask.alias_set is base.alias_set:
-            mask = e.materialize(mask, memory.SCRATCH)
         mask = self._contiguous(mask)
         if isinstance(x, (Array, LazyArray)):
             if isinstance(x, LazyArray) or x.alias_set is base.alias_set:

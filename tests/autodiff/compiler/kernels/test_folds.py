@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from autodiff import compile, gradient
+from autodiff.compiler.kernels import fusion_schedule
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((3, 4, 5)), RNG.standard_normal((3, 4, 5))
@@ -106,4 +107,40 @@ def test_products(product, size, interpreted):
     compiled = compile(lambda a, b: gradient(f, a, b), backend="native")
     for found, expected in zip(compiled(a, b), gradient(f, a, b), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-11)
+    assert interpreted
+
+
+ORDERS = {
+    "reversed": lambda d: d[::-1],
+    "a column": lambda d: d[:, :1],
+    "moved": lambda d: np.concatenate([d[1:], d[:1]]),
+    "transposed": lambda d: d.T,
+    "a part": lambda d: np.pad(d[1:], ((0, 1), (0, 0))),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
+@pytest.mark.parametrize("kind", ["one array", "two vectors"])
+def test_cheap_operations_that_are_read_in_two_orders(order, kind, monkeypatch, interpreted):
+    monkeypatch.setattr(fusion_schedule, "_LARGE", 1)
+
+    def f(x):
+        d = 0.5 * x + 1.0 if kind == "one array" else x[0, :, None] + 0.5 * x[:, 1]
+        y = order(d) * d
+        return np.sum(y * d) + np.sum(np.sin(d)) + np.sum(d * order(d)) + np.max(y * y + d)
+
+    check(f, [X[0, :, :4], Y[0, :, :4]])
+    assert interpreted
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (400, 300)])
+def test_cotangents_of_one_element_that_are_repeated(shape, interpreted):
+    def f(x):
+        d = x[0, : shape[0], None] * x[1, : shape[1]]
+        return np.sum(d * d) + np.mean(np.sin(d), axis=0)[3]
+
+    x = np.linspace(-1.0, 1.0, 800).reshape(2, 400)
+    compiled = compile(lambda x: gradient(f, x), backend="native")
+    np.testing.assert_allclose(compiled(x), gradient(f, x), rtol=1e-11, atol=1e-12)
+    assert compiled.eager_because is None
     assert interpreted

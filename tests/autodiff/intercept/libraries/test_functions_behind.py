@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import simpson
 
 from autodiff import compile, gradient, value_and_gradient
 from chainrules.scipy.private import first_of
@@ -305,6 +306,35 @@ def test_programs_of_functions_with_caches() -> None:
     nodes(3)[1] = 2.0
     np.testing.assert_allclose(compiled(x), 4.0 * x)
     assert "cache" in compiled.eager_because
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(np.concatenate([x, x * 2.0]) ** 2),
+        lambda x: np.sum(np.abs(np.fft.rfft(x)) ** 2),
+        lambda x: np.sum(np.linalg.cholesky(4.0 * np.eye(3) + np.outer(x, x))),
+        lambda x: simpson(x**3, dx=0.1),
+    ],
+    ids=["pieces", "a spectrum", "a factor", "an integral"],
+)
+def test_what_rules_keep_in_caches_is_constant(f: Callable) -> None:
+    x = np.array([0.5, -1.5, 0.25])
+    compiled = compile(lambda x: gradient(f, x))
+    for k in (1.0, 2.0):
+        np.testing.assert_allclose(compiled(k * x), gradient(f, k * x))
+    assert compiled.eager_because is None
+    assert compiled.variants == 1
+
+
+def test_a_cached_slice_is_constant() -> None:
+    @functools.lru_cache
+    def part(n: int) -> tuple:
+        return ..., slice(0, n)
+
+    compiled = compile(lambda x: gradient(lambda y: np.sum(y[part(2)] ** 2), x))
+    np.testing.assert_array_equal(compiled(np.ones(3)), [2.0, 2.0, 0.0])
+    assert compiled.eager_because is None
 
 
 def derivative_of_product(g: Callable, x: float) -> float:

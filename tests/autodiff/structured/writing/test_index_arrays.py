@@ -117,3 +117,40 @@ def test_differences(statement: str) -> None:
             moved[k] = x + sign * h * dot
             ends.append(loss(*moved))
         np.testing.assert_allclose(np.sum(found[k] * dot), (ends[0] - ends[1]) / (2 * h), rtol=1e-6)
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize(
+    "made, use, change",
+    [
+        ("np.arange(9) * 2 % 9", "p", "p[p[:4]] = (p[:4] + 3) % 9"),
+        ("np.arange(9) * 2 % 9", "p[1:4]", "p[p] += 1; p %= 9"),
+        ("np.arange(9) * 2 % 9", "p", "np.add.at(p, p[::2], 2); p %= 9"),
+        ("x > 0.4", "p", "p[p] = t > 0; p[:2] = True"),
+        ("x > 0.4", "p", "p[::-1][p] = False"),
+    ],
+)
+def test_writes_at_the_array_itself(
+    made: str, use: str, change: str, native: bool, traced: Callable, runs: list, monkeypatch: Any
+) -> None:
+    text = f"""
+import numpy as np
+
+def kernel(x):
+    a = x.copy()
+    p = {made}
+    for t in range(3):
+        a[{use}] = np.sin(a[{use}]) * (1.0 + 0.1 * np.arange(np.size(a[{use}])))
+        {change}
+    return np.sum(a * a)
+
+def loss(x):
+    return kernel(x)
+"""
+    monkeypatch.setattr(calls.Settings, "native", -1.0 if native else np.inf)
+    loss = define(text, f"<{change} of {made}>", {"__name__": "index_arrays"})["loss"]
+    x = np.linspace(0.1, 0.9, 9)
+    expected = traced(loss, x)
+    for _ in range(3):
+        np.testing.assert_allclose(gradient(loss, x), expected, rtol=1e-12)
+    assert "kernel" in runs
