@@ -85,12 +85,6 @@ class ArrayCreation:
             return self.elementwise.materialize(x, self.store)
         return x
 
-    def on_shadow_with(self, x: Any, g: Any) -> Array:
-        """``shadow_with(x, g)``: a new shadow of an array that begins with a cotangent."""
-        result = self.elementwise.allocate(x.kind.dtype, x.shape, self.store)
-        self.elementwise.write(result, g)
-        return result
-
     def _filled(self, f: Any, args: list, options: dict[str, Any]) -> Array:
         """Return a filled array, or an uninitialized one."""
         fill, is_like = CREATORS[f]
