@@ -233,6 +233,12 @@ class AdjointCalls(ReductionCalls):
         e.write(result, self.scalars.number(g))
         return result
 
+    def on_shadow_with(self, x: Any, g: Any) -> Array:
+        """``shadow_with(x, g)``: a new shadow of an array that begins with a cotangent."""
+        result = self.elementwise.allocate(x.kind.dtype, x.shape, self.store)
+        self.elementwise.write(result, g)
+        return result
+
     def on_zeros_along(self, x: Any, axes: Any) -> Array:
         """``zeros_along(x, axes)``: zeros like `x`, with the axes in this order in memory."""
         result = self._in_order(x, axes)

@@ -442,6 +442,7 @@ _HANDLERS: dict[Any, Callable] = {
     rt.or_zeros: Expressions.on_or_zeros, rt.own: Expressions.on_own,
     rt.stack_back: Expressions.on_stack_back, rt.sum_back: Expressions.on_sum_back,
     rt.concatenate_back: Expressions.on_concatenate_back,
+    rt.shadow_with: Expressions.on_shadow_with,
     rt.zeros_along: Expressions.on_zeros_along, rt.laid_out: Expressions.on_laid_out,
     rt.extremum_back: Expressions.on_extremum_back,
     rt.norm_back: Expressions.on_norm_back, rt.prod_back: Expressions.on_prod_back,

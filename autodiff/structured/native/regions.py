@@ -6,14 +6,17 @@ import ast
 import platform
 import textwrap
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.function_ir import For, If, While, blocks_of
+from autodiff.structured.form.function_ir import Block, For, If, Op, While, blocks_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.form.order import outermost_loops
+from autodiff.structured.native.arrays.array_creation import CREATORS
+from autodiff.structured.native.arrays.reduction_calls import REDUCTIONS
 from autodiff.structured.native.containers.list_conversion import (
     SCOPE as LIST_SCOPE,
     check_items,
@@ -35,6 +38,7 @@ from autodiff.structured.native.statement_lowering import Statements
 from autodiff.structured.native.symbol_table import SymbolTable
 from autodiff.structured.runtime_library import SCOPE
 from autodiff.structured.writing.program_writer import ProgramWriter
+from autodiff.structured.writing.rules.bound_rules import is_elementwise
 from chainrules_core.interpreter.parsing import tree_of
 
 _MOST_INSTRUCTIONS = 12_000
@@ -166,10 +170,19 @@ class NativeProgram:
         return with_lists(forward, backward, self.given_lists)
 
     def _lower(self, nodes: list) -> None:
-        """Lower all loops and what is between them as one region, else each loop or its parts."""
+        """Lower all loops as one region, else each loop or its parts.
+
+        The region has what is between the loops, and the loops over elements before and behind
+        them, which may share loops over memory.
+        """
         loops = [k for k, node in enumerate(nodes) if isinstance(node, (For, While))]
-        if len(loops) > 1 and self._region(nodes[loops[0] : loops[-1] + 1]) is None:
-            return
+        if loops:
+            first, end = loops[0], loops[-1] + 1
+            tried = [nodes[_begin(nodes, first) : _end(nodes, end)]]
+            tried += [nodes[first:end]] if tried[0] != nodes[first:end] else []
+            for region in tried:
+                if len(region) > 1 and self._region(region) is None:
+                    return
         for node in nodes:
             if isinstance(node, If):
                 self._lower(node.then)
@@ -336,6 +349,41 @@ def _has_lists(node: Any) -> bool:
         if any(v.kind.has_items for v in (*values, *block.writes.values())):
             return True
     return False
+
+
+def _begin(nodes: list, first: int) -> int:
+    """Return where the statements before a loop begin that compute elements of arrays."""
+    found = first
+    while first and isinstance(nodes[first - 1], Block) and not _others(nodes[first - 1]):
+        first -= 1
+        found = first if _computes_elements(nodes[first]) else found
+    return found
+
+
+def _end(nodes: list, end: int) -> int:
+    """Return where the statements behind a loop end that compute elements of arrays."""
+    found = end
+    while end < len(nodes) and not _others(nodes[end]):
+        end += 1
+        found = end if _computes_elements(nodes[end - 1]) else found
+    return found
+
+
+def _calls_on_arrays(node: Any) -> Iterator[Op]:
+    ops = (op for block in blocks_of([node]) for op in block.ops)
+    return (op for op in ops if op.code == "call" and any(v.kind.is_array for v in op.operands))
+
+
+def _computes_elements(node: Any) -> bool:
+    return any(op.f not in CREATORS for op in _calls_on_arrays(node))
+
+
+def _others(node: Any) -> bool:
+    """Whether a node has calls on arrays that are no loops over elements: NumPy's are faster."""
+    return not all(
+        is_elementwise(op) or function_of(op.f) in REDUCTIONS or op.f in CREATORS
+        for op in _calls_on_arrays(node)
+    )
 
 
 def _loops_in(nodes: list) -> int:
