@@ -221,7 +221,7 @@ def jvp(f: Callable[..., Y], /, primals: tuple | list, tangents: tuple | list) -
                 f"jvp takes its {name} as a tuple, one for each argument of f, not as "
                 f"{type(given).__name__}: jvp(f, (x,), (x_dot,))."
             )
-    return tangent_of(f, primals, tangents)
+    return differentiated(_jvp, f, (*primals, *tangents), {}, None, len(primals))
 
 
 def tangent_of(f: Callable, primals: Any, tangents: Any, /, **kwargs: Any) -> tuple:

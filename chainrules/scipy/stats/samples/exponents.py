@@ -85,7 +85,8 @@ else:
     @decompose(stats.yeojohnson_llf)
     def signed_likelihood_of(lmb: Any, data: Any) -> Any:
         known = as_found(stats.yeojohnson_llf, lmb, data)
-        return with_value(known, likelihood_of_signed(data, lmb, 0))
+        # SciPy's result is an array, of a vector too.
+        return np.array(with_value(known, likelihood_of_signed(data, lmb, 0)))
 
 
 POWER_MEAN = stats.pmean.__wrapped__
