@@ -7,7 +7,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from autodiff.structured.runtime_library import is_finite, raises_errors
+from autodiff.structured.runtime_library import ShapeMismatchError, is_finite, raises_errors
+
+_MOST_ASIDES = 3
+"""So often machine code may step aside before it is given up."""
 
 
 class Respecializing:
@@ -19,6 +22,8 @@ class Respecializing:
     ----------
     others : list
         The programs of recursive functions that this one calls, which are regenerated with it.
+    takes_surroundings : bool
+        Whether machine code takes statements on whole arrays around loops.
     """
 
     code: tuple[Callable, Callable]
@@ -26,6 +31,8 @@ class Respecializing:
     native_code: Any
     why: str | None
     bailouts: int
+    takes_surroundings: bool
+    ones: Any
     spent: float
     others: list[Any]
     program: Any
@@ -66,6 +73,25 @@ class Respecializing:
                     return found, backward
                 else:
                     self.specialize_for_numpy_floats()
+
+    def bail_out(self, error: Exception) -> None:
+        """Handle a bailout of machine code, which is given up after several of them.
+
+        Drop the machine code so that it is recompiled if other arrays turn out to be broadcast, or
+        if it has more than loops, because the loops alone may not step aside.
+        """
+        if isinstance(error, ShapeMismatchError) and (
+            self.ones.learn(error.ones) or self.ones.forget(error.ones, self.native.names.variables)
+        ):
+            self.native = self.native_code = None
+            return
+        self.bailouts += 1
+        if self.bailouts > _MOST_ASIDES:
+            if self.native is not None and self.native.has_surroundings:
+                self.bailouts, self.takes_surroundings = 0, False
+            else:
+                self.why = str(error)
+            self.native = self.native_code = None
 
     def specialize_for_broadcasting(self, args: tuple) -> bool:
         """Regenerate the code for broadcasting, after a sweep has met an unexpected shape.

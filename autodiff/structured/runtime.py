@@ -36,7 +36,6 @@ from autodiff.structured.runtime_library import (
     SCOPE,
     BailoutError,
     ChangedError,
-    ShapeMismatchError,
 )
 from autodiff.structured.settings import Settings, has_llvm
 from autodiff.structured.unit_axes import UnitAxes, unit_axes_of
@@ -56,8 +55,6 @@ from chainrules_core.interpreter.collector import uncollected
 from chainrules_core.interpreter.noticed import within
 from chainrules_core.interpreter.quiet import ignores_underflow
 from chainrules_core.registry.entries import key_of
-
-_MOST_ASIDES = 3
 
 
 class Structured(Respecializing):
@@ -244,7 +241,7 @@ class Structured(Respecializing):
             self.why = "it handles exceptions"
         if self.program.itself is not None or self.others:
             self.why = "it calls itself"
-        self.bailouts = 0
+        self.bailouts, self.takes_surroundings = 0, True
         self.spent = 0.0  # new code may be respecialized soon: do not compile its loops yet
 
     def _compile(
@@ -289,7 +286,9 @@ class Structured(Respecializing):
                     for_native=True,
                 )  # fmt: skip
                 emitter.emit()
-                native = NativeProgram(emitter, self.ones.axes, self.ones.are_new)
+                native = NativeProgram(
+                    emitter, self.ones.axes, self.ones.are_new, self.takes_surroundings
+                )
         except UnsupportedError as error:
             self.why = str(error)
             return
@@ -297,20 +296,6 @@ class Structured(Respecializing):
         compiled = self._compile(native.source, native.scope, fills_tape)
         self.native_code = native.functions(*compiled)
         self.native, self.why = native, None
-
-    def bail_out(self, error: Exception) -> None:
-        """Handle a bailout of machine code, which is given up after several of them.
-
-        If other arrays turn out to be broadcast, drop the machine code so that it is recompiled.
-        """
-        if isinstance(error, ShapeMismatchError) and (
-            self.ones.learn(error.ones) or self.ones.forget(error.ones, self.native.names.variables)
-        ):
-            self.native = self.native_code = None
-            return
-        self.bailouts += 1
-        if self.bailouts > _MOST_ASIDES:
-            self.native, self.native_code, self.why = None, None, str(error)
 
     def _same_as_argument(self, returned: Value) -> int | None:
         """Return the position of the argument that is returned, or None.

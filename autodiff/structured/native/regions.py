@@ -61,9 +61,13 @@ class NativeProgram:
         Name of an array → the axes that have length 1 in all runs, and are broadcast.
     is_new : callable
         Whether arguments have axes of length 1 that no call has had before.
+    takes_surroundings : bool
+        Whether statements around loops that compute elements of arrays become machine code, too.
 
     Attributes
     ----------
+    has_surroundings : bool
+        Whether some have.
     source : str
         The source around the loops.
     scope : dict
@@ -77,9 +81,12 @@ class NativeProgram:
     """
 
     def __init__(
-        self, emitter: ProgramWriter, ones: dict[str, set[int]], is_new: Callable[[dict], bool]
-    ) -> None:
+        self, emitter: ProgramWriter, ones: dict[str, set[int]], is_new: Callable[[dict], bool],
+        takes_surroundings: bool,
+    ) -> None:  # fmt: skip
         self.emitter = emitter
+        self.takes_surroundings = takes_surroundings
+        self.has_surroundings = False
         self.names = SymbolTable(
             emitter.program, emitter.old_name, emitter.layouts, emitter.layouts_of_values
         )
@@ -178,11 +185,13 @@ class NativeProgram:
         loops = [k for k, node in enumerate(nodes) if isinstance(node, (For, While))]
         if loops:
             first, end = loops[0], loops[-1] + 1
-            tried = [nodes[_begin(nodes, first) : _end(nodes, end)]]
-            tried += [nodes[first:end]] if tried[0] != nodes[first:end] else []
-            for region in tried:
-                if len(region) > 1 and self._region(region) is None:
-                    return
+            wide = nodes[_begin(nodes, first) : _end(nodes, end)]
+            has_more = self.takes_surroundings and wide != nodes[first:end]
+            if has_more and self._region(wide) is None:
+                self.has_surroundings = True
+                return
+            if len(loops) > 1 and self._region(nodes[first:end]) is None:
+                return
         for node in nodes:
             if isinstance(node, If):
                 self._lower(node.then)

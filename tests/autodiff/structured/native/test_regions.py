@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient
+from autodiff.structured.runtime import Structured
 
 
 def made_between(a, b):
@@ -117,3 +118,52 @@ def test_arrays_of_a_region_live_as_long_as_they_are_read() -> None:
     again = [gradient(loss, x, k, argnums=0) for k in (1.0, 2.0)]
     for k, g in enumerate(kept):
         np.testing.assert_allclose(g, again[k % 2], rtol=1e-12)
+
+
+def scaled_around(a, b):
+    x = np.tanh(a) * b
+    s = 0.0
+    for i in range(len(a)):
+        s += np.sin(x[i]) * b[i]
+    x = x * s - np.mean(x)
+    return np.sum(x**2) + np.max(x * b)
+
+
+def sorted_around(a, b):
+    x = np.sort(a)
+    s = 0.0
+    for i in range(len(a)):
+        s += np.sin(x[i]) * b[i]
+    return np.sum(np.sort(x * s) * b)
+
+
+@pytest.mark.parametrize("f, is_taken", [(scaled_around, True), (sorted_around, False)])
+def test_statements_on_whole_arrays_around_a_loop(
+    f: Callable, is_taken: bool, check_machine_code: Callable
+) -> None:
+    program = check_machine_code(f, lambda: (np.linspace(0.2, 1.4, 7), np.arange(1.0, 8.0)), 1e-11)
+    assert program.native.has_surroundings == is_taken
+    assert not program.bailouts
+
+
+def logarithms_behind(a, b):
+    s = 0.0
+    for i in range(len(a)):
+        s += np.sin(a[i]) * b[i]
+    return np.sum(np.where(b > 1.0, np.log(b - 1.0), b) * a) * s
+
+
+def test_a_loop_stays_machine_code_where_what_surrounds_it_steps_aside(
+    made: list[Structured], traced: Callable
+) -> None:
+    a, b = np.linspace(0.2, 1.4, 7), np.arange(1.0, 8.0)
+    with np.errstate(all="ignore"):
+        expected = traced(logarithms_behind, a, b)
+    for _ in range(8):
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            found = gradient(logarithms_behind, a, b)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    program = made[0]
+    assert program.native is not None, program.why
+    assert not program.native.has_surroundings
+    assert not program.bailouts
