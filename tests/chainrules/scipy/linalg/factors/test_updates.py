@@ -6,7 +6,9 @@ from scipy import linalg
 
 import autodiff
 from chainrules.refused import RefusedError
+from chainrules.scipy.linalg.factors.updates import with_phases
 from chainrules_core import NotImplementedTangentError
+from chainrules_core.testing import check_rule
 
 RNG = np.random.default_rng(2)
 A, WIDE, U, V = RNG.normal(size=(4, 4)), RNG.normal(size=(3, 5)), *RNG.normal(size=(2, 4))
@@ -55,6 +57,10 @@ def test_complex_factors_have_phases_of_their_own(check_modes):
     check_modes(lambda a, u: np.matmul(*updated(a, u)), ZA, ZU, twice=False)
     with pytest.raises(NotImplementedTangentError, match="phases"):
         autodiff.gradient(lambda a, u: np.sum(np.real(updated(a, u)[1])), ZA, ZU)
+
+
+def test_without_phases_the_factors_keep_their_gradients():
+    check_rule(with_phases, *linalg.qr(A))
 
 
 def test_columns_that_need_no_reflection():
