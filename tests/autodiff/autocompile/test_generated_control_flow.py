@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from autodiff import automatic_compile, gradient
-from autodiff.autocompile import call_records
-from tests.autodiff.autocompile.test_objects_as_arguments import plain, same
+from autodiff import gradient
+from tests.autodiff.autocompile.generated import check_generated
+from tests.autodiff.autocompile.test_objects_as_arguments import plain
 from tests.helpers import define, one_in
 
 pytestmark = pytest.mark.usefixtures("soon")
@@ -549,22 +549,4 @@ def outcome(scope, k, argnums):
 
 @pytest.mark.parametrize("first", range(0, 240, 60))
 def test_generated_functions(first):
-    hits = 0
-    for seed in range(first, first + 60, one_in(4)):
-        text, by_programs = made(seed)
-        _, as_written = made(seed)
-        argnums = [None, 0, (0, 1)][seed % 3]
-        for k in (0, 0, 0, 1, 2, 1, 3, 4, 0):
-            before = automatic_compile(False)
-            try:
-                expected = outcome(as_written, k, argnums)
-            finally:
-                automatic_compile(before)
-            found = outcome(by_programs, k, argnums)
-            try:
-                same(list(found), list(expected))
-            except AssertionError as error:
-                raise AssertionError(f"seed {seed}, call {k} of\n{text}") from error
-        hits += sum(record.hits for record in call_records.records.values())
-        call_records.records.clear()
-    assert hits > 0
+    check_generated(range(first, first + 60, one_in(4)), (0, 0, 0, 1, 2, 1, 3, 4, 0), made, outcome)
