@@ -70,7 +70,7 @@ def vectorized(x):
     return soft(x, V).sum()
 
 
-@call(numba, M)
+@call(numba, M, "has no rule")
 def generalised(x):
     return squares(x).sum()
 
@@ -80,7 +80,7 @@ def parallel_range(x):
     return in_parallel(x)
 
 
-@call(numba, V)
+@call(numba, V, "has no rule")
 def stencil(x):
     return (neighbours(x) * V).sum()
 

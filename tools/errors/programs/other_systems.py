@@ -4,13 +4,10 @@ Where an entry needs such a system, a class or function that passes for one of i
 the page does not depend on what is installed.
 """
 
-from types import SimpleNamespace
-
 import numpy as np
 
 from autodiff import (
     ArgumentError,
-    DifferentiationError,
     MissingRuleError,
     MutationError,
     OutputError,
@@ -152,83 +149,3 @@ def no_rows() -> None:
 def one_row() -> None:
     _, call = flat_call(np.tanh, (1.0,), {})
     np.testing.assert_array_equal(call.batched((0,), 1).value(np.zeros(1))[0], [0.0])
-
-
-class GUFunc:
-    """What engines see of a function that ``numba.guvectorize`` has made."""
-
-    def __init__(self, kernel, signature):
-        self.gufunc_builder = SimpleNamespace(py_func=kernel, signature=signature, _sigs=())
-
-
-GUFunc.__module__ = "numba.np.ufunc.gufunc"
-
-
-def doubled(x, y):
-    for i in range(len(x)):
-        y[i] = 2.0 * x[i]
-
-
-@entry("A generalised ufunc of numba with out=", DifferentiationError)
-def generalised_with_out() -> None:
-    twice = GUFunc(doubled, "(n)->(n)")  # numba.guvectorize(...)(doubled)
-    gradient(lambda x: np.sum(twice(x, out=np.zeros(2))), np.ones(2))
-
-
-@generalised_with_out.instead("Call it with its inputs alone")
-def generalised() -> None:
-    twice = GUFunc(doubled, "(n)->(n)")
-    assert np.array_equal(gradient(lambda x: np.sum(twice(x)), np.ones(2)), [2.0, 2.0])
-
-
-OUT = np.zeros(2)
-
-
-@entry("A generalised ufunc of numba that fills an outer array", MutationError)
-def generalised_into_outer() -> None:
-    twice = GUFunc(doubled, "(n)->(n)")
-
-    def f(x):
-        twice(x, OUT)
-        return np.sum(OUT)
-
-    gradient(f, np.ones(2))
-
-
-@generalised_into_outer.instead("Make the array in the function")
-def generalised_into_new() -> None:
-    twice = GUFunc(doubled, "(n)->(n)")
-
-    def f(x):
-        out = np.zeros(2)
-        twice(x, out)
-        return np.sum(out)
-
-    assert np.array_equal(gradient(f, np.ones(2)), [2.0, 2.0])
-
-
-class StencilFunc:
-    """What engines see of a function that ``numba.stencil`` has made."""
-
-    def __init__(self, kernel, **options):
-        self.kernel_ir = SimpleNamespace(func_id=SimpleNamespace(func=kernel), arg_names=("x",))
-        self.options = options
-
-
-StencilFunc.__module__ = "numba.stencils.stencil"
-
-
-def mean_of_two(x):
-    return 0.5 * (x[0] + x[1])
-
-
-@entry("A stencil of numba with a neighbourhood", DifferentiationError)
-def stencil_with_neighbourhood() -> None:
-    smooth = StencilFunc(mean_of_two, neighborhood=((0, 1),))  # numba.stencil(...)(mean_of_two)
-    gradient(lambda x: np.sum(smooth(x)), np.ones(3))
-
-
-@stencil_with_neighbourhood.instead("Write it with slices")
-def slices() -> None:
-    x = np.ones(3)
-    assert np.array_equal(gradient(lambda x: np.sum(0.5 * (x[1:] + x[:-1])), x), [0.5, 1.0, 0.5])

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from scipy.integrate import simpson
 
-from autodiff import compile, gradient, value_and_gradient
+from autodiff import MissingRuleError, compile, gradient, value_and_gradient
 from chainrules.scipy.private import first_of
 from chainrules_core import ChainRulesError
 from tests.helpers import check_gradient, module_from
@@ -67,34 +67,19 @@ def test_numba():
     check_gradient(lambda x: f(x) + np.sum(helper(x - 0.5)), X)
 
 
-def _scaled(factor, x, out):
-    for i in range(len(x)):
-        out[i] += factor * x[i]
+def _doubled(x, out):
+    out[:] = 2 * x
 
 
-def _totals(factor, x, least, total):
-    least[0] = min(x[0], x[1])
-    total[0] = 0.0
-    for v in x:
-        total[0] += factor[0] * v
-
-
-def test_generalised_ufuncs_of_numba():
+def test_generalised_ufuncs_and_stencils_of_numba_need_a_rule():
     numba = pytest.importorskip("numba")
-    known = numba.guvectorize(["void(f8[:], f8[:], f8[:], f8[:])"], "(),(n)->(),()")(_totals)
-    numbers = numba.guvectorize(["void(f8, f8[:], f8[:])"], "(),(n)->(n)")(_scaled)
-    unknown = numba.guvectorize("(),(n)->(n)")(_scaled)
-
-    def f(x):
-        rows = np.zeros((2, 3))
-        unknown(x[0], np.stack([x, 2 * x]), rows)
-        numbers(x[1], x, rows[0])
-        row = np.ones(3)
-        unknown(x[1:].sum(), x, row)
-        least, total = known(x[0], x)
-        return np.sum(rows**2) + least * total * np.sum(row) + np.sum(known(x[:2], [x, X]))
-
-    check_gradient(f, X)
+    twice = numba.guvectorize(["void(f8[:], f8[:])"], "(n)->(n)")(_doubled)
+    mean = numba.stencil(lambda a: 0.5 * (a[-1] + a[1]))
+    out = np.zeros(3)
+    for call in (twice, lambda x: twice(x, out), mean):
+        with pytest.raises(MissingRuleError, match="has no rule"):
+            gradient(lambda x, call=call: np.sum(call(x)), X, argnums=0)
+        call(X)
 
 
 class Results(dict):
