@@ -10,7 +10,7 @@ from typing import Any
 
 from autodiff.dispatch import call as calls
 from autodiff.intercept.runtime.builtin_calls import type_of_value
-from autodiff.intercept.syntax import syntax_ops
+from autodiff.intercept.syntax import attributes, syntax_ops
 from autodiff.numpy_api.array_subclasses import ArrayInstance
 from chainrules_core.tangents.fields import in_class
 
@@ -38,13 +38,11 @@ def maker_of(g: type) -> Callable | None:
 
 def constructing_for(g: type) -> Callable:
     """Return what makes an instance of a class and traces its ``__init__``."""
-    hooked: type | None = None
-    hook: Any = None
     maker: tuple[Any, Any] = None, None  # what makes it, and what is called in its place
-    is_dataclass = in_class(g, "__dataclass_fields__") is not None
+    known: tuple[Any, Any] = None, None  # a generated ``__init__``, and its signature
 
     def constructing(*args: Any, **kwargs: Any) -> Any:
-        nonlocal hooked, hook, maker
+        nonlocal maker, known
         new: Any = g.__new__
         if new is object.__new__:
             made: Any = new(g)
@@ -54,79 +52,74 @@ def constructing_for(g: type) -> Callable:
             made = maker[1](g, *args, **kwargs)
             if not isinstance(made, g):
                 return made
-        post = getattr(g, "__post_init__", None) if is_dataclass else None
-        if post is not hook:
-            hooked, hook = _with_post_init(g, post), post
-        if is_dataclass and _by_descriptors(g):
-            _set_fields(g, made, args, kwargs)
-            return made
-        if hooked is None:
-            init: Any = type_of_value(made).__init__
-            if type(init) is types.FunctionType:
-                syntax_ops.intercept(init)(made, *args, **kwargs)
-            elif type(made) is not ArrayInstance:  # np.ndarray has none
+        kind = type_of_value(made)
+        init: Any = kind.__init__
+        if type(init) is not types.FunctionType:
+            if type(made) is not ArrayInstance:  # np.ndarray has none
                 init(made, *args, **kwargs)
-            return made
-        object.__setattr__(made, "__class__", hooked)
-        try:
-            getattr(hooked, "__init__")(made, *args, **kwargs)  # noqa: B009 - as a function
-        finally:
-            object.__setattr__(made, "__class__", g)
+        elif not _is_generated(kind, init):
+            syntax_ops.intercept(init)(made, *args, **kwargs)
+        else:
+            if init is not known[0]:
+                known = init, inspect.signature(init)
+            _set_fields(kind, made, known[1], args, kwargs)
         return made
 
     return constructing
 
 
-def _setter_of(g: type, name: str) -> types.FunctionType | None:
-    put = getattr(type(in_class(g, name)), "__set__", None)
-    return put if type(put) is types.FunctionType else None
+def _is_generated(g: type, init: types.FunctionType) -> bool:
+    """Whether the ``__init__`` of a dataclass was generated: it has no source."""
+    is_dataclass = in_class(g, "__dataclass_fields__") is not None
+    return is_dataclass and init.__code__.co_filename == "<string>"
 
 
-def _by_descriptors(g: type) -> bool:
-    """Whether a dataclass has fields that are descriptors written in Python.
-
-    Its generated ``__init__``, which has no source, sets them.
-    """
-    init: Any = g.__init__  # type: ignore[misc] # of a class
-    if type(init) is not types.FunctionType or init.__code__.co_filename != "<string>":
-        return False
-    return any(_setter_of(g, field.name) for field in dataclasses.fields(g)) and not any(
-        field._field_type is _INIT_ONLY  # ``__post_init__`` takes them
-        for field in vars(g)["__dataclass_fields__"].values()
-    )
+_OF_CLASS, _INIT_ONLY = (
+    getattr(dataclasses, name, None) for name in ("_FIELD_CLASSVAR", "_FIELD_INITVAR")
+)
 
 
-_INIT_ONLY: Any = getattr(dataclasses, "_FIELD_INITVAR", None)
-
-
-def _set_fields(g: Any, made: Any, args: tuple, kwargs: dict[str, Any]) -> None:
-    """Do what the generated ``__init__`` of a dataclass does; its descriptors are traced."""
-    bound = inspect.signature(g.__init__).bind(made, *args, **kwargs)
-    for field in dataclasses.fields(g):
-        if field.init and field.name in bound.arguments:
-            value = bound.arguments[field.name]
+def _set_fields(
+    g: Any, made: Any, signature: inspect.Signature, args: tuple, kwargs: dict[str, Any]
+) -> None:
+    """Do what the generated ``__init__`` of a dataclass does; what it calls is traced."""
+    try:
+        bound = signature.bind(made, *args, **kwargs).arguments
+    except TypeError:
+        g.__init__(made, *args, **kwargs)  # an error in its own words
+        raise
+    for_post_init = []
+    for name, field in in_class(g, "__dataclass_fields__").items():
+        if field._field_type is _OF_CLASS:
+            continue
+        if field.init and name in bound:
+            value = bound[name]
         elif field.default_factory is not dataclasses.MISSING:
             value = syntax_ops.intercept(field.default_factory)()
-        elif field.init or field.default is not dataclasses.MISSING:
+        elif field.default is not dataclasses.MISSING and (field.init or _has_slot(g, name)):
             value = field.default
         else:
             continue
-        put = _setter_of(g, field.name)
-        if put is None:
-            object.__setattr__(made, field.name, value)
+        if field._field_type is _INIT_ONLY:
+            for_post_init.append(value)
         else:
-            syntax_ops.intercept(put)(in_class(g, field.name), made, value)
+            _set_field(g, made, name, value)
     post = getattr(made, "__post_init__", None)
     if post is not None:
-        syntax_ops.intercept(post)()
+        syntax_ops.intercept(post)(*for_post_init)
 
 
-def _with_post_init(g: type, post: Any) -> type | None:
-    """Return a temporary subclass of a dataclass whose ``__post_init__`` is traced.
+def _has_slot(g: type, name: str) -> bool:
+    return type(in_class(g, name)) is types.MemberDescriptorType
 
-    The ``__init__`` of a dataclass is generated and has no source; it calls ``__post_init__`` by
-    name.
-    """
-    if type(post) is not types.FunctionType:
-        return None
-    return type(g.__name__, (g,), {"__post_init__": calls.body_of(post), "__slots__": ()})
+
+def _set_field(g: Any, made: Any, name: str, value: Any) -> None:
+    """Set a field, also of a frozen instance."""
+    descriptor = in_class(g, name)
+    put = getattr(type(descriptor), "__set__", None)
+    if not in_class(g, "__dataclass_params__").frozen:
+        attributes.write(value, made, name)
+    elif type(put) is types.FunctionType:
+        syntax_ops.intercept(put)(descriptor, made, value)
+    else:
+        object.__setattr__(made, name, value)
