@@ -4,8 +4,7 @@ There Python itself queries tracers, and some answers differ from those of the v
 is the tracer's class, ``a is b`` may differ, a handler may catch an error that the value would not
 raise. So such code is refused if what it names, compares or catches could tell a tracer from its
 value (:mod:`autodiff.intercept.unseen.bytecode`), and so is a user's function that it calls by
-name, which is not traced either. Answers that can be tried are tried: a name for which tracers
-answer as their values do is no reason to refuse.
+name, which is not traced either.
 """
 
 from __future__ import annotations
@@ -33,14 +32,12 @@ from autodiff.intercept.source import rewritten_code
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.intercept.source.source_texts import why_without
 from autodiff.intercept.syntax import syntax_ops
-from autodiff.intercept.unseen.alike_answers import has_alike, is_alike
-from autodiff.intercept.unseen.bytecode import CodeFacts, facts_of, returns_nothing
+from autodiff.intercept.unseen.bytecode import CodeFacts, facts_of
 from autodiff.intercept.unseen.checking_wrappers import CHANGED, handed_on
 from autodiff.trace.trace_stack import program_tape, watch_held
 from autodiff.trace.tracer import is_tracer
 from chainrules_core import ChainRulesError
 from chainrules_core.interpreter.places import codes_in, is_library_file
-from chainrules_core.tangents.fields import is_special
 
 _MISSING: Any = object()
 _MOST = 1000  # parts of a container that are inspected
@@ -50,6 +47,7 @@ _FUNCTIONS = 500  # more than so many are not looked into
 
 # What tells a tracer from its value, whatever it is asked about.
 _TELLING: dict[Any, str] = {
+    type: "type(...)", hasattr: "hasattr(...)", getattr: "getattr(...)",
     id: "id(...)", dir: "dir(...)", eval: "eval(...)", exec: "exec(...)", compile: "compile(...)",
     operator.is_: "operator.is_", operator.is_not: "operator.is_not", sys.getsizeof: "getsizeof",
     sys._getframe: "sys._getframe", contextlib.suppress: "contextlib.suppress",
@@ -69,8 +67,8 @@ _DTYPE = re.compile(
     "[<>=|]?([defgDFG]|[fc][0-9]+|float[0-9]*|complex[0-9]*|half|single|(long)?double|c?longdouble)"
 )
 _READING_METHODS = {"astype", "fromhex", "create_decimal"}
-# What C code raises for a tracer and not for its value.
-_RAISED = (TypeError, ValueError, AttributeError, RuntimeError, BufferError, SystemError)
+# Special attributes for which tracers answer as their values do.
+_ALIKE = frozenset({"__class__", "__doc__", "__init__", "__name__", "__new__", "__setattr__"})
 # What these return is for people to read.
 _SHOWN = frozenset({"__repr__", "__str__", "__format__", "__reduce__", "__reduce_ex__", "__dir__"})
 
@@ -85,18 +83,19 @@ def guarded(g: types.FunctionType) -> Callable:
     """Return a function without source that is refused where it could take another path.
 
     Its writes are not seen either: what the tapes hold is watched while it runs. Nor is what it
-    asks of recorded values (``t is True``), so it is not recorded, unless a decorator has written
-    it (``__init__`` of a dataclass).
+    asks of recorded values (``t is True``), so it is not recorded. What Python itself has written
+    for a dataclass or a named tuple runs as it is.
     """
+    if _is_written_by_python(g):
+        return g
     known: dict[Any, tuple[str, list]] = {}  # by the classes of the arguments
-    is_written_for_class = g.__name__.startswith("__")
     module = sys.modules.get(g.__globals__.get("__name__") or "")
     of_package = is_library(g) or is_library_file(getattr(module, "__file__", None) or "")
 
     @functools.wraps(g)
     def called(*args: Any, **kwargs: Any) -> Any:
         watch_held(goes_on=True)
-        program = None if is_written_for_class else program_tape()
+        program = program_tape()
         if program is not None:
             program.spoil(f"the source of {g.__name__} is not to be had")
         if of_package:  # made by exec, as SciPy makes some: what it is given is seen all the same
@@ -127,6 +126,12 @@ def guarded(g: types.FunctionType) -> Callable:
             raise _refusal(g, why, of_package) from error
 
     return called
+
+
+def _is_written_by_python(g: types.FunctionType) -> bool:
+    """Whether a function keeps, compares or shows the fields of a dataclass or a named tuple."""
+    home = g.__globals__.get("__name__") or ""
+    return g.__code__.co_qualname.startswith("__create_fn__") or home.startswith("namedtuple_")
 
 
 def _with_calls_seen(g: types.FunctionType) -> types.FunctionType:
@@ -214,84 +219,61 @@ class _Walk:
         self.read: list[tuple[Any, str, Any]] = []
         self.lasts = True
         self.seen: set[int] = set()
-        self.called: set[str] = set()  # the names of all methods that may be called
         self.makes_text = self.reads_text = False
         self.noted: dict[int, Any] = {}
-        self.classes: list[type] = []  # each of them once
-        self.have: set[int] = set()  # these classes
-        self.waiting: list[tuple[types.FunctionType, bool]] = []
+        self.classes: set[type] = set()
+        self.waiting: list[types.FunctionType] = []
 
     def look(self, g: types.FunctionType, args: tuple) -> str:
         """Return what could tell a traced value from its value; "" if nothing."""
-        is_method = "." in g.__qualname__.rpartition("<locals>.")[2]
-        self.waiting = [(g, is_method and bool(args) and not is_tracer(args[0]))]
-        into_packages = self.into_packages
-        # What is written for a class (`__new__` of a named tuple) keeps its arguments and no more.
-        self.into_packages = into_packages and not g.__name__.startswith("__")
         for a in args:
             self._note(a)
-        self.into_packages = into_packages
-        while self.waiting or self._add_methods():
-            function, is_method = self.waiting.pop()
+        self.waiting.append(g)
+        while self.waiting:
+            function = self.waiting.pop()
             if len(self.seen) > _FUNCTIONS:
                 return "more functions than are looked into"
-            why = self._of_function(function, is_method)
+            why = self._of_function(function)
             if why:
                 return why if function is g else f"{why} in {function.__qualname__}"
         return ""
 
-    def _of_function(self, g: types.FunctionType, is_method: bool) -> str:
-        if id(g.__code__) in self.seen:
+    def _of_function(self, g: types.FunctionType) -> str:
+        if id(g.__code__) in self.seen or _is_written_by_python(g):
             return ""
         self.seen.add(id(g.__code__))
-        if g.__name__ in ("__exit__", "__aexit__") and not returns_nothing(g.__code__):
-            return "a context manager that may swallow what a traced value raises"
         for value in (*(g.__defaults__ or ()), *(g.__kwdefaults__ or {}).values()):
             self._note(value)
         cells = dict(zip(g.__code__.co_freevars, g.__closure__ or (), strict=True))
         for code in codes_in(g.__code__):
-            facts = _facts(code, is_method and code is g.__code__)
-            why = self._of_code(facts, g.__globals__, cells)
+            why = self._of_code(_facts(code), g.__globals__, cells)
             if why:
                 return why
         return ""
 
     def _of_code(self, facts: CodeFacts, namespace: dict[str, Any], cells: dict[str, Any]) -> str:
-        # What is looked up by its name in a text (`getattr`, `vars`) may be called as well.
+        # What is looked up by its name in a text (`vars`) may be called as well.
         names = facts.attributes | {text for text in facts.texts if text.isidentifier()}
-        self.called |= names
-        found = {name: self._value(name, namespace, cells) for name in facts.names}
-        known = [v for v in found.values() if v is not _MISSING]
-        inside = _in_modules(known, facts.imports, names)
-        renamed = [v for name, v in found.items() if name != "type"]
-        if any(v is type for v in (*inside, *renamed)):
-            return "type(...)"
-        known += inside
+        known = [self._value(name, namespace, cells) for name in facts.names]
+        known += _in_modules(known, facts.imports, names)
         for value in known:
             tells = _TELLS.get(id(value)) or _elsewhere(value)
             if tells:
                 return tells
             self._note(value)
-        for name in _TELLING_METHODS & facts.attributes:
-            return f"{name}(...)"
+        for name in facts.attributes:
+            if name in _TELLING_METHODS or (name.startswith("__") and name not in _ALIKE):
+                return f"x.{name}"
         for name in facts.imports:
             if name.partition(".")[0] in _TASKS:
                 return name
-        if facts.types_asked and found.get("type") is type:
-            return "type(...)"
-        question = _question(facts, known)
-        if question:
-            return question
+        kinds = [v for v in known if isinstance(v, type)]
+        if any(v is isinstance for v in known) and not (kinds and all(map(_is_asked_alike, kinds))):
+            return "isinstance(...)"
         self._note_texts(facts, known)
         if self.makes_text and self.reads_text:
             return "a text of a value, and a number read from text,"
-        for sides in facts.compared:
-            if not any(self._is_known(side, found) for side in sides):
-                return "`is`"
-        for kinds in facts.caught:
-            if kinds is None or not self._are_others(kinds, {**found, **_named(known)}):
-                return "an `except` that may catch what a traced value raises"
-        return ""
+        return facts.syntax
 
     def _note_texts(self, facts: CodeFacts, known: list) -> None:
         """Note whether texts are made of values, and whether numbers are read from texts."""
@@ -326,32 +308,23 @@ class _Walk:
         self.noted[id(x)] = x
         if type(x) is types.FunctionType:
             if self._is_read(x):
-                self.waiting.append((x, False))
+                self.waiting.append(x)
         elif not isinstance(x, (types.MethodType, *_CONTAINERS)):
-            kind = x if isinstance(x, type) else type(x)
-            if id(kind) not in self.have and (self.into_packages or not is_of_library(kind)):
-                self.have.add(id(kind))
-                self.classes.append(kind)
+            self._note_methods(x if isinstance(x, type) else type(x))
         for part in _parts(x):
             self.lasts = self.lasts and isinstance(x, _LASTING)
             self._note(part)
 
-    def _add_methods(self) -> bool:
-        """Add the methods of the user's classes that may be called by now; say if there are any."""
-        for kind in self.classes:
-            for base in kind.__mro__:
+    def _note_methods(self, kind: type) -> None:
+        """Note what a class, and those that it is derived from, define."""
+        for base in kind.__mro__:
+            if base.__module__.partition(".")[0] in _TRUSTED or base in self.classes:
+                continue
+            if self.into_packages or not is_of_library(base):
+                self.classes.add(base)
                 for name, value in vars(base).items():
-                    if self._is_called(name, value):
-                        is_static = isinstance(value, staticmethod)
-                        self._note_in_class(value)
-                        for f in _functions_of(value):
-                            if self._is_read(f) and id(f.__code__) not in self.seen:
-                                self.waiting.append((f, not is_static))
-        return bool(self.waiting)
-
-    def _is_called(self, name: str, value: Any) -> bool:
-        """Whether code may call an attribute of a class: by its name, or Python as an operator."""
-        return name in self.called or (name not in _SHOWN and is_special(name, value))
+                    if name not in _SHOWN:
+                        self._note(value)
 
     def _is_read(self, f: types.FunctionType) -> bool:
         """Whether a function is looked into: none of Python's own, of NumPy's, SciPy's and ours."""
@@ -360,58 +333,18 @@ class _Walk:
             return package not in _OURS
         return self.into_packages and package not in _TRUSTED
 
-    def _note_in_class(self, value: Any) -> None:
-        """Note what stands in a class and is no function of it: a descriptor, say."""
-        if not isinstance(value, (types.FunctionType, staticmethod, classmethod, property)):
-            self._note(value)
 
-    def _is_known(self, side: tuple[str, Any], found: dict[str, Any]) -> bool:
-        """Whether one side of an ``is`` is an object that no traced value stands for."""
-        kind, value = side
-        if kind == "own":
-            return True
-        if kind == "attribute":
-            return value == "__class__"
-        if kind == "name":
-            value = found.get(value, _MISSING)
-        elif kind != "constant":
-            return False
-        return value is not _MISSING and not isinstance(
-            value, (float, complex, np.ndarray, np.generic)
-        )
-
-    def _are_others(self, kinds: tuple[str, ...], found: dict[str, Any]) -> bool:
-        """Whether an ``except`` catches only what a traced value raises as its value does."""
-        classes = [found.get(name) for name in kinds]
-        classes = [c for c in classes if not isinstance(c, types.ModuleType)]
-        return bool(classes) and all(
-            isinstance(c, type) and not any(issubclass(raised, c) for raised in _RAISED)
-            for c in classes
-        )
-
-
-def _question(facts: CodeFacts, known: list) -> str:
-    """Return what is asked of a value that a tracer answers in another way, if anything."""
-    for name in facts.attributes:
-        if name.startswith("__") and not has_alike(name):
-            return f"x.{name}"
-    asked = set(map(id, known))
-    if id(hasattr) in asked or id(getattr) in asked:
-        names = [text for text in facts.texts if text.isidentifier()]
-        if not names or not all(map(has_alike, names)):
-            return "hasattr(...)" if id(hasattr) in asked else "getattr(...)"
-    if id(isinstance) in asked:
-        kinds = [v for v in known if isinstance(v, type)]
-        if not kinds or not all(map(is_alike, kinds)):
-            return "isinstance(...)"
-    return ""
+def _is_asked_alike(kind: type) -> bool:
+    """Whether tracers are instances of a class if their values are; a protocol looks at methods."""
+    return type(kind) is type or kind.__module__ == "numbers"
 
 
 # No code of the user's is in these, nor in what they hold.
 _PLAIN = frozenset((float, int, complex, bool, str, bytes, type(None)))
 _NUMBERS = (float, int, complex, str, bytes, type(None), np.ndarray, np.generic)
 _LASTING = (
-    *(types.FunctionType, staticmethod, classmethod, functools.partial, types.MethodType),
+    *(types.FunctionType, staticmethod, classmethod, property),
+    *(functools.partial, types.MethodType),
     *(tuple, frozenset),  # what they hold is looked into in turn
 )
 _CONTAINERS = (tuple, list, dict, set, frozenset)
@@ -429,6 +362,8 @@ def _parts(x: Any) -> Iterator[Any]:
         yield from (x.__func__, x.__self__)
     elif isinstance(x, (staticmethod, classmethod)):
         yield x.__func__
+    elif isinstance(x, property):
+        yield from (x.fget, x.fset)
     else:
         wrapped = inspect.getattr_static(x, "__wrapped__", None)
         if wrapped is not None:  # a library's decorator, around what may be the user's
@@ -436,11 +371,6 @@ def _parts(x: Any) -> Iterator[Any]:
         held = getattr(x, "__dict__", None) if not isinstance(x, type) else None
         if type(held) is dict and type(x) is not types.FunctionType:
             yield from itertools.islice(held.values(), _MOST)
-
-
-def _named(values: list) -> dict[str, Any]:
-    """Return the classes among some values by their names."""
-    return {v.__name__: v for v in values if isinstance(v, type)}
 
 
 def _in_modules(known: list, imports: Iterable[str], names: frozenset[str]) -> list:
@@ -485,15 +415,6 @@ _EXACT_NUMBERS = {("decimal", "Decimal"), ("fractions", "Fraction")}  # of modul
 
 def _reads_json(value: Any) -> bool:
     return value is getattr(sys.modules.get("json"), "loads", _MISSING)
-
-
-def _functions_of(value: Any) -> Iterator[types.FunctionType]:
-    """Yield the functions behind an attribute of a class."""
-    if isinstance(value, (staticmethod, classmethod)):
-        value = value.__func__
-    for f in (value.fget, value.fset) if isinstance(value, property) else (value,):
-        if type(f) is types.FunctionType:
-            yield f
 
 
 _facts = functools.lru_cache(256)(facts_of)

@@ -149,21 +149,8 @@ TELLS = {
 
 HARMLESS = {
     "None": "y = None\nreturn x * x if y is None else y",
-    "a sentinel": "y = SENTINEL\nreturn x * x if y is SENTINEL else y",
     "a class": "return x * x if isinstance(x, float) else x**3",
     "classes": "return x * x if isinstance(x, (numbers.Real, np.ndarray)) else x**3",
-    "__class__": "return x * x if x.__class__ is float else x**3",
-    "an attribute that both have": "return x * x if x.__doc__ == GLOBAL.__doc__ else x**3",
-    "a size": "return x * x if x.__sizeof__() == GLOBAL.__sizeof__() else x**3",
-    "an attribute alike": 'return x * x if hasattr(x, "shape") else x**3',
-    "KeyError": "try:\n    return {}[3]\nexcept KeyError:\n    return x * x",
-    "two that lose nothing": "try:\n    return {}[3]\nexcept (KeyError, IndexError) as error:\n"
-    "    return x * x",
-    "a division": "try:\n    return x / 0\nexcept ZeroDivisionError:\n    return x * x",
-    "finally": "try:\n    return x * x\nfinally:\n    done = 1",
-    "a manager": "with np.errstate(all='ignore'):\n    return x * x",
-    "a manager of theirs": "with Quiet():\n    return x * x",
-    "its own class": "return Model(2.0).asks_itself(x)",
     "a text": 's = f"{x}"\nreturn x * x',
     "a named tuple": "p = Point(x, 2.0)\nreturn p.a ** 2 + p._replace(b=x).b",
     "a dataclass": "return Data(x).a ** 2 + Data(a=x).a",
@@ -191,8 +178,6 @@ def test_refused(body: str) -> None:
 @pytest.mark.parametrize("x", [2.0, np.float64(1.7)], ids=["float", "float64"])
 def test_let_pass(body: str, x: Any) -> None:
     f = made(body)
-    if "x / 0" in body and type(x) is np.float64:
-        pytest.skip("NumPy divides by zero")
     expected = (f(x + 1e-6) - f(x - 1e-6)) / 2e-6
     assert gradient(f, x) == pytest.approx(expected, rel=1e-6)
     assert pushforward(f, x)[1](1.0) == pytest.approx(expected, rel=1e-6)
@@ -285,20 +270,6 @@ def test_numbers_of_mpmath():
         gradient(f, 1.5)
 
 
-def test_what_makes_named_tuples_is_looked_into_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their ``__new__`` has no source, and lives in globals of its own."""
-    looked: list[str] = []
-    look = unseen_code._Walk.look
-
-    def noted(self: Any, g: Any, args: tuple) -> str:
-        looked.append(g.__name__)
-        return look(self, g, args)
-
-    monkeypatch.setattr(unseen_code._Walk, "look", noted)
-    assert gradient(lambda x: sum(_Pair(x, 2.0 * x).second for _ in range(9)), 1.0) == 18.0
-    assert len(looked) <= 1
-
-
 @dataclasses.dataclass(frozen=True)
 class _Tagged:
     value: float
@@ -306,26 +277,13 @@ class _Tagged:
     rest: list[float] = dataclasses.field(default_factory=list)
 
 
-def test_what_makes_dataclasses_with_texts_in_tuples_is_looked_into_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A tuple of texts as a default or argument holds nothing that could be called."""
-    looked: list[str] = []
-    look = unseen_code._Walk.look
-
-    def noted(self: Any, g: Any, args: tuple) -> str:
-        looked.append(g.__name__)
-        return look(self, g, args)
+def test_what_python_writes_for_a_class_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no source, but keeps its arguments and no more."""
 
     def f(x: float) -> float:
-        total = 0.0
-        for i in range(9):
-            made = _Tagged(x * i, ("other", str(i)))
-            total = (
-                total + dataclasses.replace(made, value=2.0 * x).value + _Tagged(made.value).value
-            )
-        return total
+        made = _Tagged(x, ("other", "a"))
+        replaced = dataclasses.replace(made, value=2.0 * x)
+        return _Pair(x, replaced.value).second + _Tagged(made.value).value
 
-    monkeypatch.setattr(unseen_code._Walk, "look", noted)
-    assert gradient(f, 1.0) == 18.0 + 36.0
-    assert len(looked) <= 4
+    monkeypatch.delattr(unseen_code._Walk, "look")
+    assert gradient(f, 1.0) == 3.0
