@@ -42,8 +42,8 @@ class recording(noticed.noticing):  # noqa: N801 - it reads like a function
     __slots__ = ("tape",)
 
     def __init__(self, tape: Tape) -> None:
+        super().__init__()
         self.tape = tape
-        self.error = None
 
     def __enter__(self) -> None:
         self._around = here.innermost

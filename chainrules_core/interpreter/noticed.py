@@ -31,12 +31,15 @@ class noticing:  # noqa: N801 - it reads like a function
     ----------
     error : Exception or None
         The first error that was made inside and not forgiven.
+    numbers : set of float
+        What an engine notes by `numbers_noted`.
     """
 
-    __slots__ = ("_around", "error")
+    __slots__ = ("_around", "error", "numbers")
 
     def __init__(self) -> None:
         self.error: Any = None
+        self.numbers: set[float] = set()
 
     def __enter__(self) -> None:
         self._around = here.innermost
@@ -118,6 +121,14 @@ def restore(before: Any) -> None:
 def innermost() -> noticing | None:
     """Return the block that notes errors in this thread, to pass it to another thread."""
     return here.innermost
+
+
+def numbers_noted() -> set[float] | None:
+    """Return the numbers that are noted until the whole differentiation ends; None outside one."""
+    block = here.innermost
+    while block is not None and block._around is not None:
+        block = block._around
+    return None if block is None else block.numbers
 
 
 class within:  # noqa: N801 - it reads like a function

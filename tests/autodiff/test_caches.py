@@ -260,8 +260,6 @@ NO_CACHES = {
     "autodiff.fastpath.scalar_methods._element": "the rule for elements, one entry",
     "autodiff.functions._entries": "the table of facts",
     "autodiff.intercept.runtime.call_site_cache": "slots of call sites, emptied with their module",
-    "autodiff.intercept.syntax.syntax_ops.ITERATED": "a table that other modules complete",
-    "autodiff.intercept.runtime.text_calls._written": "files that the program holds",
     "autodiff.intercept.source.fusion_sites": "slots of expressions, emptied with their module",
     "autodiff.intercept.source.rewritten_code.helpers": "a table that other modules complete",
     "autodiff.mutation.written_arguments.watching": "those that run now, one for each derivative",

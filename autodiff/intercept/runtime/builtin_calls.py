@@ -27,6 +27,7 @@ from autodiff.trace.trace_stack import begun_here, watch_held
 from autodiff.trace.tracer import Tracer, bare, is_tracer, wrap
 
 _NUMBERS = frozenset({float, int, bool})
+_TEXTS = (str, bytes, bytearray)
 _WITH_LENGTH = frozenset({list, tuple, dict, set, str, np.ndarray})
 
 
@@ -66,10 +67,11 @@ def by_method(builtin: Any, as_before: Callable) -> Callable:
             defined = syntax_ops.special(kind, method)
             if defined is not None:
                 return syntax_ops.intercept(defined)(*args, **kwargs)
-        return as_before(*args, **kwargs)
+        made = as_before(*args, **kwargs)
+        return text_calls.check_read(made, "float(text)") if is_float and kind in _TEXTS else made
 
     # The numbers of a container may be traced; its length is not.
-    plain = _WITH_LENGTH if builtin is len else frozenset({float, int, bool, str})
+    plain = _WITH_LENGTH if builtin is len else _NUMBERS
     return functools.wraps(as_before)(ask)
 
 

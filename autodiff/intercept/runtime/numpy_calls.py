@@ -61,6 +61,9 @@ _HOLD_NO_ARRAY = _SIZES | {
 """Classes of which no object returns an array that it keeps (an argument itself is looked for)."""
 
 
+_FROM_TEXTS = (str, bytes, list, tuple)
+
+
 def keeping_new(make: Callable) -> Callable:
     """A function whose new arrays can take traced values."""
 
@@ -68,6 +71,8 @@ def keeping_new(make: Callable) -> Callable:
         if args and type(args[0]) is TracedText:
             check_texts(args[0])
         made = make(*args, **kwargs)
+        if args and type(args[0]) in _FROM_TEXTS:
+            text_calls.of_texts(made, args[0])
         is_view = type(made) is np.ndarray and made.base is not None
         if is_view and all(type(a) in _SIZES for a in (*args, *kwargs.values())):
             made = made.copy()  # np.linspace gives a view of an array that nobody else has
@@ -142,6 +147,8 @@ def array_method(name: str) -> Callable:
         if name in object_arrays.CONVERTING and (numbers := cells_as_numbers(owner)) is not owner:
             return getattr(numbers, name)(*args, **kwargs)
         made = getattr(owner, name)(*args, **kwargs)
+        if is_copying and owner.dtype.kind in "US":
+            text_calls.check_read(made, "an array of texts")
         is_copy = is_copying and made is not owner
         return buffer(made) if is_copy and may_hold_traced(made) else made
 

@@ -14,6 +14,7 @@ import datetime
 import functools
 import itertools
 import operator
+import re
 import types
 from collections.abc import Callable
 from typing import Any
@@ -303,7 +304,7 @@ def _plainly(g: Callable, look: Any, args: tuple, kwargs: dict[str, Any], values
         return with_copies(g, args, kwargs)
     found = compiled_callbacks.calling_back(g, args, kwargs)
     if not _TEXTS.isdisjoint(map(type, values)):
-        return text_calls.of_texts(found, values, g)
+        text_calls.check_read(found, f"{g.__name__}(text)")
     return found
 
 
@@ -404,7 +405,7 @@ _CAPSULE = type(datetime.datetime_CAPI)  # types.CapsuleType in Python 3.13
 def _builtin(g: Any) -> Callable:
     owner = g.__self__
     kind = type(owner)
-    if kind in text_calls.OWNERS and (of_text := text_calls.of_method(g)) is not None:
+    if kind is str and (of_text := text_calls.of_method(g)) is not None:
         return of_text
     if kind in call_site_cache.CONTAINERS and _is_plain_method(g, kind):
         return g
@@ -449,9 +450,6 @@ def _c_method(g: Any) -> Callable:
         return _of_ufuncs.get(g) or caches.put(_of_ufuncs, g, asking_for(g), 1024)
     if type(owner).__module__ == "builtins":
         return g
-    of_compressor = text_calls.of_compressor(g)
-    if of_compressor is not None:
-        return of_compressor
     refusing = refusing_for(g)
     of_pydantic = type(owner).__module__.startswith("pydantic_core")
     return validators.of_method(g, refusing) if of_pydantic else refusing
@@ -634,7 +632,7 @@ _BY_KIND: dict[type, Callable[[Any], Callable]] = {
     types.FunctionType: _function,
     types.MethodType: _method,
     types.BuiltinFunctionType: _builtin,
-    text_calls.C_METHOD: _builtin,
+    type(re.compile("").sub): _builtin,  # another type than other methods made in C have
     types.MethodDescriptorType: unbound_method,
     types.WrapperDescriptorType: unbound_method,
     types.MethodWrapperType: _wrapper,

@@ -11,7 +11,6 @@ from __future__ import annotations
 import collections
 import functools
 import operator
-import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -29,7 +28,6 @@ from autodiff.intercept.source.library_code import is_library as is_library
 from autodiff.mutation.escape_check import is_only_held_by_caller, is_only_held_by_owner, receiver
 from autodiff.mutation.identity import as_key, holds, is_by_identity, same, settled
 from autodiff.mutation.written_arguments import watching
-from autodiff.trace.checks.conversions import holds_traced_text, marked
 from autodiff.trace.checks.decisions import asked
 from autodiff.trace.checks.number_classes import check_class
 from autodiff.trace.pytree import map_leaves
@@ -59,13 +57,10 @@ _SPECIALS = tuple(
 )  # fmt: skip
 _OURS = ("autodiff", "chainrules_core")
 
-ITERATED: dict[type, Callable[[Any], Any]] = {}
-"""C class → function that returns what a loop over an instance iterates over."""
-
 
 def _runs_no_python(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] in _OURS or not (
-        kind in ITERATED or any(special(kind, name) is not None for name in _SPECIALS)
+    return kind.__module__.partition(".")[0] in _OURS or not any(
+        special(kind, name) is not None for name in _SPECIALS
     )
 
 
@@ -339,8 +334,6 @@ def item(owner: Any, index: Any) -> Any:
             tape = innermost(parts, {})
             if tape is not None and tape.program:
                 return tape.call(operator.getitem, (owner, index), {})
-    if kind is re.Match and holds_traced_text(owner.string):
-        return marked(owner[index])
     if watching:
         index = as_key(index, owner)
     return owner[index]
@@ -404,8 +397,6 @@ def iterate(x: Any) -> Any:
     """Return what a loop over `x` is to iterate over."""
     if type(x) in _plain_types or is_plain(type(x)):
         return Unseen(x) if is_unseen(x) else x
-    if type(x) in ITERATED:
-        return ITERATED[type(x)](x)
     iterator = iterator_of(x)
     step = special(type(iterator), "__next__")
     return iterator if step is None else Steps(iterator, step)

