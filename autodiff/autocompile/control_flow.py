@@ -1,4 +1,4 @@
-"""What purity proofs make of statements that bind names or contain other statements."""
+"""What purity proofs make of statements that compare classes, import names or end blocks."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from autodiff.autocompile import pure_functions
-from autodiff.autocompile.escape_analysis import MISSING, bindings, bound_by
-from autodiff.autocompile.name_origins import NameOrigins
+from autodiff.autocompile.outer_names import MISSING, OuterNames
 from autodiff.intercept.source.library_code import is_of_library
 
 
-class ControlFlow(NameOrigins):
-    """Statements that bind names or contain others: where the values of names come from then."""
+class ControlFlow(OuterNames):
+    """Statements of which not all parts are expressions like any others."""
 
     def visit(self, node: ast.AST) -> None:
         """Check a statement or an expression."""
@@ -26,107 +25,30 @@ class ControlFlow(NameOrigins):
         """Check classes that are compared with those of values."""
         raise NotImplementedError
 
-    def _bind_attribute(self, node: ast.Attribute, origin: str) -> None:
-        """Check an attribute assignment."""
-        raise NotImplementedError
-
-    def _statements(self, body: list[Any]) -> None:
+    def _statements(self, body: Iterable[ast.AST]) -> None:
         """Check statements in order."""
         for child in body:
             self.visit(child)
-
-    def _bind(self, target: ast.expr, value: ast.expr | None) -> None:
-        """Record the new origins of the names in an assignment target."""
-        found = [(name, self._origin(v)) for name, v in bound_by(target, value)]
-        for name, origin in found:
-            self.scopes[-1].now[name] = {origin}
-
-    def _assign(self, node: ast.Assign) -> None:
-        self.visit(node.value)
-        for target in node.targets:
-            if isinstance(target, ast.Attribute):
-                self._bind_attribute(target, self._origin(node.value))
-            else:
-                self.visit(target)
-        for target in node.targets:
-            self._bind(target, node.value)
 
     def _annotated_assign(self, node: ast.AnnAssign) -> None:
         self.visit(node.target)
         if node.value is not None:
             self.visit(node.value)
-            self._bind(node.target, node.value)
-
-    def _named_expression(self, node: ast.NamedExpr) -> None:
-        self.visit(node.value)
-        self.scopes[-1].now[node.target.id].add(self._origin(node.value))  # may not be evaluated
-
-    def _if(self, node: ast.If) -> None:
-        self.visit(node.test)
-        names = self.scopes[-1]
-        before = names.copied()
-        self._statements(node.body)
-        behind, names.now = names.now, before
-        self._statements(node.orelse)
-        names.join(behind)
-
-    def _loop(self, node: ast.For | ast.While) -> None:
-        names = self.scopes[-1]
-        if isinstance(node, ast.For):
-            self.visit(node.iter)
-        has_jumps = any(isinstance(n, (ast.Break, ast.Continue)) for n in ast.walk(node))
-        if has_jumps:
-            self._forget_bindings(node)
-        while True:  # iterate to a fixed point
-            before = names.copied()
-            if isinstance(node, ast.For):
-                self.visit(node.target)
-                self._bind(node.target, None)
-            else:
-                self.visit(node.test)
-            self._statements(node.body)
-            names.join(before)
-            if names.now == before:
-                break
-        if has_jumps:
-            self._forget_bindings(node)
-        self._statements(node.orelse)
-
-    def _forget_bindings(self, node: ast.stmt) -> None:
-        """Let the names that a statement binds come from any of their bindings."""
-        names = self.scopes[-1]
-        for name, _ in bindings([node]):
-            names.now[name] = set(names.all[name])
 
     def _try(self, node: ast.Try) -> None:
-        """Check ``try``: any statement of it may be its last."""
-        self._statements(node.body)
-        self._forget_bindings(node)
+        self._statements([*node.body, *node.orelse, *node.finalbody])
         for handler in node.handlers:
             if handler.type is not None:
                 self._check_classes([handler.type])
             self._statements(handler.body)
-            self._forget_bindings(node)
-        for body in (node.orelse, node.finalbody):
-            self._statements(body)
-            self._forget_bindings(node)
 
     def _match(self, node: ast.Match) -> None:
-        """Check ``match``: a pattern that does not match may have bound some of its names."""
         self.visit(node.subject)
-        self._forget_bindings(node)
-        names = self.scopes[-1]
-        before = names.copied()
-        behind = names.copied()
         for case in node.cases:
-            names.now = {name: set(found) for name, found in before.items()}
             self._pattern(case.pattern)
             if case.guard is not None:
                 self.visit(case.guard)
             self._statements(case.body)
-            names.join(behind)
-            behind = names.copied()
-        names.now = behind
 
     def _pattern(self, node: ast.pattern) -> None:
         """Check the classes, values and attributes that a pattern compares."""
@@ -159,9 +81,7 @@ class ControlFlow(NameOrigins):
                 self.visit(call)
                 if item.optional_vars is not None:
                     self.visit(item.optional_vars)
-                    self._bind(item.optional_vars, None)
         self._statements(node.body)
-        self._forget_bindings(node)
 
     def _import(self, node: ast.Import) -> None:
         """Check an import of a library module, which must be loaded already."""
@@ -199,12 +119,11 @@ class ControlFlow(NameOrigins):
 
     def _nonlocal(self, node: ast.Nonlocal) -> None:
         for name in node.names:
-            if not any(name in scope.all for scope in self.scopes[:-1]):
+            if not any(name in scope for scope in self.scopes[:-1]):
                 raise self._doubt(node, f"{name!r} is assigned, of a function around it")
 
     def _message(self, nodes: Iterable[ast.AST]) -> None:
         """Check expressions of an error message, which may format values."""
         self.is_raising = True
-        for node in nodes:
-            self.visit(node)
+        self._statements(nodes)
         self.is_raising = False

@@ -15,20 +15,7 @@ import numpy as np
 
 from autodiff.autocompile import pure_functions, user_classes
 from autodiff.autocompile.control_flow import ControlFlow
-from autodiff.autocompile.escape_analysis import (
-    ARRAY,
-    COMPREHENSIONS,
-    MISSING,
-    OBJECT,
-    OTHER,
-    OWN,
-    ScopeOrigins,
-    bindings,
-    bound_by,
-    is_alone,
-    is_at,
-)
-from autodiff.compiler.recording.executed_code import places_of
+from autodiff.autocompile.outer_names import COMPREHENSIONS, MISSING, bindings, parameters_of
 from autodiff.compiler.recording.function_effects import SEEDED
 from autodiff.intercept.source.library_code import is_library
 from autodiff.intercept.source.name_bindings import dotted
@@ -40,41 +27,21 @@ _PLACES = pure_functions.PLACES_OF_OUT
 
 
 class PurityVisitor(ControlFlow):
-    """Checks the code of one function, and tracks the origins of its local values."""
+    """Checks the code of one function."""
 
     # -- scopes -----------------------------------------------------------------------------------
 
     def definition(self, node: Any) -> None:
         """Check a function, except for its defaults, which belong to the enclosing scope."""
         body = node.body if isinstance(node.body, list) else [node.body]
-        is_first = self.is_first and not self.scopes
         if not self.scopes:
-            self.node = node
-            declared = [n.names for n in ast.walk(node) if isinstance(n, ast.Nonlocal)]
-            self.shared = {name for names in declared for name in names}
             self.proof.classes.mentioned |= user_classes.names_in(node)
             first = user_classes.first_parameter(node) if self.kind is not None else None
             self.own, self.own_class = (None, first) if self.is_of_class else (first, None)
             if self.is_of_class:
                 self._begin_of_class(node)
             self.is_raising = self.kind is not None and issubclass(self.kind, BaseException)
-        names = ScopeOrigins()
-        arguments = {
-            a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-        }
-        variadic = {a.arg for a in (node.args.vararg, node.args.kwarg) if a is not None}
-        for name in arguments | variadic:
-            names.add(name, OTHER)
-        bound = list(bindings(body))
-        for name, _ in bound:
-            names.all.setdefault(name, set())
-        self.scopes.append(names)
-        names.now = {name: {OTHER} for name in names.all}
-        for name, value in bound:
-            names.add(name, self._origin(value))
-        names.begin(
-            {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)} - variadic, is_first
-        )
+        self.scopes.append(parameters_of(node).union(bindings(body)))
         self._statements(body)
         self.scopes.pop()
 
@@ -115,7 +82,7 @@ class PurityVisitor(ControlFlow):
 
     def _attribute(self, node: ast.Attribute) -> None:
         if not isinstance(node.ctx, ast.Load):
-            self._bind_attribute(node, OTHER)
+            self._bind_attribute(node)
             return
         value, rest = self._resolved(node)
         if value is not MISSING and not rest:
@@ -135,22 +102,18 @@ class PurityVisitor(ControlFlow):
         self.proof.classes.enter(kind, is_called=type(in_class(kind, name)) is classmethod)
         self.proof.classes.by_class.add(name)
 
-    def _bind_attribute(self, node: ast.Attribute, origin: str) -> None:
-        """Check an attribute assignment: only to ``self``, or to an object created here."""
+    def _bind_attribute(self, node: ast.Attribute) -> None:
+        """Check an attribute assignment: not of a module, nor perhaps the shape of an array."""
         owner = node.value
-        if not isinstance(owner, ast.Name) or isinstance(node.ctx, ast.Del):
+        if (
+            not isinstance(owner, ast.Name)
+            or isinstance(node.ctx, ast.Del)
+            or not self._is_local(owner.id)
+            or node.attr.startswith("__")
+        ):
             raise self._doubt(node, "an attribute is written")
-        if owner.id == self.own:
-            self.proof.classes.writing.add(self.kind)
-        elif not self._is_local(owner.id):
-            raise self._doubt(node, "an attribute is written")
-        elif self._origins(owner.id) != {OBJECT}:
-            self.proof.note_write(self._doubt(node, "an attribute is written"))
-            if hasattr(np.ndarray, node.attr):
-                raise self._doubt(node, f"{node.attr!r} is written, perhaps of an array")
-        if node.attr.startswith("__"):
-            raise self._doubt(node, f"{node.attr!r} is written")
-        self.proof.classes.origins.setdefault(node.attr, set()).add(origin)
+        if owner.id != self.own and hasattr(np.ndarray, node.attr):
+            raise self._doubt(node, f"{node.attr!r} is written, perhaps of an array")
 
     def _check_read(self, node: ast.Attribute) -> None:
         """Check that an attribute may be read, and check its owner."""
@@ -162,78 +125,17 @@ class PurityVisitor(ControlFlow):
             raise self._doubt(node, f"{node.attr!r} is read")
         self.visit(node.value)
 
+    def _is_object(self, owner: ast.expr) -> bool:
+        """Whether this names ``self``, or an outer object of a user-defined class."""
+        if isinstance(owner, ast.Name) and self._is_local(owner.id):
+            return owner.id == self.own
+        value, rest = self._resolved(owner)
+        return not rest and user_classes.is_plain_class(type(value))
+
     def _subscript(self, node: ast.Subscript) -> None:
-        if not isinstance(node.ctx, ast.Load):
-            self._check_write(node, node.value, {ARRAY, OBJECT, OWN})
         owner: Any = node.value
-        self.visit(owner.value if is_at(node) else owner)
+        self.visit(owner.value if _is_at(node) else owner)
         self.visit(node.slice)
-
-    def _augmented_assign(self, node: ast.AugAssign) -> None:
-        target = node.target
-        if isinstance(target, ast.Name):
-            self._augmented_name(node, target.id)
-        elif isinstance(target, ast.Attribute):
-            self._check_write(node, target, {ARRAY, OWN})
-            self._bind_attribute(target, ARRAY)
-            self.visit(node.value)
-            return
-        elif isinstance(target, ast.Subscript):
-            if not self._is_item_of_own(target):
-                self._check_write(node, target.value, {ARRAY})
-            elif not self._origins(target.value.id) <= {ARRAY}:  # type: ignore[attr-defined]
-                self._require_number(node, target.value.id, ast.unparse(target))  # type: ignore[attr-defined]
-            if isinstance(node.op, ast.BitOr):  # the element may be a dict
-                doubt = self._doubt(node, "what is written into may be another's")
-                self.proof.note_write(doubt)
-        self.visit(target)
-        self.visit(node.value)
-
-    def _augmented_name(self, node: ast.AugAssign, name: str) -> None:
-        """Check that a variable was created here; else require that it is a number."""
-        if not (self._is_local(name) and self._origins(name) <= {ARRAY, OWN}):
-            self._require_number(node, name, name)
-
-    def _require_number(self, node: ast.AugAssign, name: str, text: str) -> None:
-        """Require that a variable, or an item of it that `text` names, is a number here."""
-        place = self.g.__code__.co_filename, node.lineno
-        is_seen = self._is_local(name) and place in places_of([self.g])
-        known = self.proof.numbers.setdefault(place, text)  # or from another file of this name
-        if not is_seen or not is_alone(node, self.node) or known != text:
-            doubt = self._doubt(node, f"{text!r}, which is written into, may be another's")
-            self.proof.note_write(doubt)
-
-    def _is_item_of_own(self, target: ast.Subscript) -> bool:
-        """Whether this is an item, by a key without operations, of a variable created here."""
-        owner, key = target.value, target.slice
-        parts = key.elts if isinstance(key, ast.Tuple) else [key]
-        return (
-            isinstance(owner, ast.Name)
-            and self._is_local(owner.id)
-            and self._origins(owner.id) <= {ARRAY, OWN}
-            and all(isinstance(part, (ast.Name, ast.Constant)) for part in parts)
-        )
-
-    def _check_write(self, node: ast.AST, owner: ast.expr, allowed: set[str]) -> None:
-        """Note a write into a container or array that may not have been created here."""
-        if isinstance(owner, ast.Attribute) and self._is_own_object(owner.value):
-            doubt = self._doubt(node, f"{owner.attr!r}, which is written into, may be another's")
-            self.proof.classes.written.append((owner.attr, allowed, doubt))
-            return
-        if not isinstance(owner, ast.Name) or not self._is_local(owner.id):
-            self.proof.note_write(self._doubt(node, "what is written into may be another's"))
-        elif not self._origins(owner.id) <= allowed:
-            doubt = self._doubt(node, f"{owner.id!r}, which is written into, may be another's")
-            self.proof.note_write(doubt)
-
-    def _is_own_object(self, owner: ast.expr) -> bool:
-        """Whether this names ``self``, or an object created here."""
-        if not isinstance(owner, ast.Name):
-            return False
-        if owner.id == self.own:
-            self.proof.classes.writing.add(self.kind)  # then no object of it may be an outer one
-            return True
-        return self._is_local(owner.id) and self._origins(owner.id) == {OBJECT}
 
     def _call(self, node: ast.Call) -> None:
         value, rest = self._resolved(node.func)
@@ -260,7 +162,6 @@ class PurityVisitor(ControlFlow):
         elif len(rest) == 1 and pure_functions.is_pure_method(value, rest[0]):
             return
         elif isinstance(node.func, ast.Attribute):
-            self.proof.classes.called.add(node.func.attr)
             self.proof.classes.most_given = max(self.proof.classes.most_given, given)
             self._method(node, node.func, is_open)
         else:
@@ -295,7 +196,6 @@ class PurityVisitor(ControlFlow):
         if any(n.startswith("__") or n in refused or n in _PLACES or not n for n in names):
             raise self._doubt(node, "which attribute is read is not followed")
         self.proof.classes.mentioned.update(names)
-        self.proof.classes.called.update(names)
 
     def _arguments(self, node: ast.Call, value: Any, takes_any: bool, takes_order: bool) -> None:
         """Check the arguments of a call.
@@ -339,8 +239,7 @@ class PurityVisitor(ControlFlow):
         if self._is_method_of_object(function):
             self._check_read(function)
             return
-        if name in pure_functions.MUTATING and not name.startswith("__"):
-            self._check_write(node, function.value, {ARRAY, OWN})
+        if name in pure_functions.MUTATING:
             self.visit(function.value)
             return
         place = pure_functions.PLACES_OF_OUT.get(name)
@@ -360,13 +259,15 @@ class PurityVisitor(ControlFlow):
                     raise self._doubt(part, "other classes may be registered with an abstract one")
 
     def _is_method_of_object(self, function: ast.Attribute) -> bool:
-        """Whether this is a method of ``self``, or of an object created here."""
+        """Whether this is a method of ``self``, or of an object that is made for the call."""
         owner = function.value
-        if not isinstance(owner, ast.Name):
-            return self._is_super(owner) or self._origin(owner) == OBJECT
-        if owner.id == self.own:
-            return type(in_class(self.kind, function.attr)) is types.FunctionType  # type: ignore[arg-type] # it has one
-        return self._is_local(owner.id) and self._origins(owner.id) == {OBJECT}
+        if isinstance(owner, ast.Name):
+            kind: Any = self.kind if owner.id == self.own else None
+        else:
+            kind = self._resolved(owner.func)[0] if isinstance(owner, ast.Call) else None
+        is_method = user_classes.is_plain_class(kind)
+        is_method = is_method and type(in_class(kind, function.attr)) is types.FunctionType
+        return is_method or self._is_super(owner)
 
     def _compare(self, node: ast.Compare) -> None:
         """Check a comparison; identity may be tested with constants only."""
@@ -398,7 +299,6 @@ class PurityVisitor(ControlFlow):
                 for a in (*decorator.args, *[keyword.value for keyword in decorator.keywords]):
                     self.visit(a)
         self._lambda(node)
-        self.scopes[-1].now[node.name] = {OTHER}
 
     def _lambda(self, node: ast.Lambda | ast.FunctionDef) -> None:
         for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
@@ -409,14 +309,9 @@ class PurityVisitor(ControlFlow):
         """Check a comprehension: a scope of its own, except for its first iterable."""
         first = node.generators[0]
         self.visit(first.iter)
-        names = ScopeOrigins()
-        for part in node.generators:
-            if part.is_async:
-                raise self._doubt(node, "an asynchronous loop is not followed")
-            for name, _ in bound_by(part.target, None):
-                names.add(name, OTHER)
-        names.now = names.all
-        self.scopes.append(names)
+        if any(part.is_async for part in node.generators):
+            raise self._doubt(node, "an asynchronous loop is not followed")
+        self.scopes.append(set(bindings([part.target for part in node.generators])))
         for child in ast.walk(node):
             if isinstance(child, ast.NamedExpr):
                 raise self._doubt(node, "a name bound in a comprehension is not followed")
@@ -448,6 +343,15 @@ class PurityVisitor(ControlFlow):
                     self.visit(part.format_spec)
 
 
+def _is_at(node: ast.expr) -> bool:
+    """Whether this is ``x.at[i]`` of JAX; a ufunc's method ``at`` cannot be indexed."""
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "at"
+    )
+
+
 def _may_take_order(node: ast.Call, value: Any, rest: list[str]) -> bool:
     """Whether a call may be one of NumPy's that asks how an array lies in memory."""
     if value is not MISSING and not rest:
@@ -459,17 +363,11 @@ _CHECKS: dict[type, Any] = {
     ast.Name: PurityVisitor._name,
     ast.Attribute: PurityVisitor._attribute,
     ast.Subscript: PurityVisitor._subscript,
-    ast.AugAssign: PurityVisitor._augmented_assign,
     ast.Call: PurityVisitor._call,
     ast.Compare: PurityVisitor._compare,
     ast.FunctionDef: PurityVisitor._function,
     ast.Lambda: PurityVisitor._lambda,
-    ast.Assign: PurityVisitor._assign,
     ast.AnnAssign: PurityVisitor._annotated_assign,
-    ast.NamedExpr: PurityVisitor._named_expression,
-    ast.If: PurityVisitor._if,
-    ast.For: PurityVisitor._loop,
-    ast.While: PurityVisitor._loop,
     ast.Import: PurityVisitor._import,
     ast.ImportFrom: PurityVisitor._import_from,
     ast.Raise: PurityVisitor._raise,
@@ -483,6 +381,7 @@ _CHECKS: dict[type, Any] = {
     **dict.fromkeys(COMPREHENSIONS, PurityVisitor._comprehension),
 }
 _HARMLESS = (
+    ast.Assign, ast.AugAssign, ast.NamedExpr, ast.If, ast.For, ast.While,
     ast.Return, ast.Expr, ast.Pass, ast.Break, ast.Continue, ast.BinOp, ast.UnaryOp, ast.BoolOp,
     ast.IfExp, ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Slice,
     ast.Starred, ast.Yield, ast.YieldFrom, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,

@@ -33,6 +33,7 @@ BY_TEXT = frozenset(
         "vars", "dir", "getattr", "hasattr", "attrgetter", "methodcaller", "__dict__",
         "__getattribute__", "getattr_static", "getmembers", "asdict", "astuple", "fields",
         "replace", "get_annotations", "get_type_hints", "getdoc", "getfullargspec", "signature",
+        "setattr", "delattr",
     }
 )  # fmt: skip
 _OF_FUNCTIONS = frozenset({"__annotations__", "__doc__", "__name__", "__qualname__"})
@@ -89,13 +90,15 @@ class Mentioned:
     ----------
     names : set of str
         All of them.
+    bound : set of str
+        The names under which attributes are assigned.
     has_handlers, has_patterns : bool
         Whether the code has handlers of errors, and class patterns.
     """
 
     def __init__(self) -> None:
         self.names: set[str] = set()
-        self._bound: set[str] = set()  # attributes that are assigned
+        self.bound: set[str] = set()
         self._read: set[str] = set()  # names that are mentioned in another way
         self.has_handlers = False
         self.has_patterns = False
@@ -110,7 +113,7 @@ class Mentioned:
             for i in dis.get_instructions(code):
                 self.has_patterns = self.has_patterns or "MATCH" in i.opname
                 if isinstance(i.argval, str):
-                    (self._bound if i.opname == "STORE_ATTR" else self._read).add(i.argval)
+                    (self.bound if i.opname == "STORE_ATTR" else self._read).add(i.argval)
             names = names.difference(code.co_names)
         self._read |= names
 
@@ -127,7 +130,7 @@ class Mentioned:
     @property
     def only_bound(self) -> set[str]:
         """The names under which attributes are assigned and never read."""
-        return self._bound - self._read
+        return self.bound - self._read
 
     def of(self, kind: type) -> set[str]:
         """Return the names that may be read of an object of a class."""
@@ -160,7 +163,8 @@ class ReadAttributes:
         self.kept = {n: own[n] for n in sorted(names & own.keys())}
         # What is not there yet may hide the class's.
         goes_on = mentioned.may_miss or "__getattr__" in inherited or "__getattr__" in own
-        self.absent = frozenset((names if goes_on else names & inherited) - own.keys())
+        may_come = names if goes_on else names & (inherited | mentioned.bound)
+        self.absent = frozenset(may_come - own.keys())
 
     def lacks(self, own: Mapping) -> bool:
         """Whether there are no attributes but those that there were."""

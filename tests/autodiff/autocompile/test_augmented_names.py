@@ -1,4 +1,4 @@
-"""``t += h`` of a variable that may be another's: programs are made only where `t` is a number."""
+"""``t += h`` of a variable that may be another's, which it then writes into."""
 
 import itertools
 import sys
@@ -190,7 +190,7 @@ def test_what_is_written_and_returned_is_that_of_tracing(way, kind, soon, monkey
         monkeypatch.setattr(autocompile.Settings, "enabled", False)
         expected, _ = calls(way, change, value)
         monkeypatch.setattr(autocompile.Settings, "enabled", True)
-        found, is_program = calls(way, change, value)
+        found, _ = calls(way, change, value)
         assert len(found) == len(expected)
         for a, b in itertools.zip_longest(found, expected):
             assert type(a) is type(b)
@@ -199,11 +199,6 @@ def test_what_is_written_and_returned_is_that_of_tracing(way, kind, soon, monkey
                     assert one == other
                 else:
                     np.testing.assert_allclose(one, other, rtol=1e-12)
-        writes = kind in ARRAYS and way not in (
-            "of_x", "part_of_x", "rows", "one_line", "after_another"
-        )  # fmt: skip
-        writes = writes and (kind, way) != ("list", "view")  # part of a list is a new one
-        assert not (is_program and writes)
 
 
 @pytest.mark.parametrize("way", ["parameter", "global", "of_x", "in_a_branch", "two_lines"])
@@ -238,19 +233,3 @@ def test_numbers_of_classes_that_write(soon):
         gradient(f, np.ones(2), Counting(2.0), argnums=0)
     assert counted == [1.0] * 18
     assert not [r for r in call_records.records.values() if r.variants]
-
-
-def test_numbers_under_a_debugger(soon):
-    """A recording sees them if Python has `sys.monitoring`; otherwise there is no recording."""
-    module = module_of(
-        "import numpy as np\nG = [1.0]\ndef f(x, t):\n    t += G[0]\n    return np.sum(x * t)\n"
-    )
-    sys.settrace(lambda *_: None)
-    try:
-        for _ in range(9):
-            gradient(module.f, np.ones(2), 0.5, argnums=0)
-    finally:
-        sys.settrace(None)
-    has_programs = any(r.variants for r in call_records.records.values())
-    assert has_programs == hasattr(sys, "monitoring")
-    sys.modules.pop(module.__name__)

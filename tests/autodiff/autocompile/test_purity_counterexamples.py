@@ -93,14 +93,6 @@ def overwrites(x, c):
     return np.sum(x)
 
 
-def writes_into_a_list_it_gives_itself(x, c, d, n):
-    c = c.copy()
-    c[0] += 1.0
-    if n:
-        writes_into_a_list_it_gives_itself(x, [d], d, 0)
-    return np.sum(x)
-
-
 def reads_a_number_of_the_users(x):
     return RATE * x
 
@@ -148,22 +140,6 @@ def imports_one_of_two(x, c):
         from numpy import zeros as made
     y = made(c)
     y += 1.0
-    return np.sum(x)
-
-
-def binds_in_a_default_within(x, c):
-    y = np.zeros(3)
-    for _ in range(2):
-        f = lambda k=(y := c): k  # noqa: E731, F841
-        if len(c) > 1:
-            break
-    y[0] = 1.0
-    return np.sum(x)
-
-
-def adds_to_a_dict_in_an_array(x, c):
-    held = np.array([c])
-    held[0] |= {"a": 1.0}
     return np.sum(x)
 
 
