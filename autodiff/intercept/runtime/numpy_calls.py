@@ -32,7 +32,7 @@ from autodiff.numpy_api.pyfunc_loops import (
     vectorized as vectorized,
 )
 from autodiff.python_operators import BINARY
-from autodiff.trace.checks.conversions import TracedText, check_texts
+from autodiff.trace.checks.conversions import check_texts
 from autodiff.trace.checks.number_classes import check_class
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import check_free, may_hold_traced
@@ -61,18 +61,12 @@ _HOLD_NO_ARRAY = _SIZES | {
 """Classes of which no object returns an array that it keeps (an argument itself is looked for)."""
 
 
-_FROM_TEXTS = (str, bytes, list, tuple)
-
-
 def keeping_new(make: Callable) -> Callable:
     """A function whose new arrays can take traced values."""
 
     def made_by(*args: Any, **kwargs: Any) -> Any:
-        if args and type(args[0]) is TracedText:
-            check_texts(args[0])
         made = make(*args, **kwargs)
-        if args and type(args[0]) in _FROM_TEXTS:
-            text_calls.of_texts(made, args[0])
+        text_calls.check_array(made, args)
         is_view = type(made) is np.ndarray and made.base is not None
         if is_view and all(type(a) in _SIZES for a in (*args, *kwargs.values())):
             made = made.copy()  # np.linspace gives a view of an array that nobody else has

@@ -164,11 +164,12 @@ def _numbers_in(read: Any) -> Iterator[float]:
             yield abs(float(x))  # type: ignore[arg-type] # each number can be converted
 
 
-def of_texts(made: Any, given: Any) -> Any:
-    """Return an array; raise if it was read from texts that hold a traced value's number."""
-    if numbers_noted() and any(isinstance(x, (str, bytes)) for x in leaves_of(given)):
+def check_array(made: Any, args: tuple) -> None:
+    """Raise if an array was read from texts that hold a number of a traced value's text."""
+    given = args[0] if args else None
+    may_hold_texts = type(given) in (str, bytes, list, tuple) and numbers_noted()
+    if may_hold_texts and any(isinstance(x, (str, bytes)) for x in leaves_of(given)):
         check_read(made, "an array of texts")
-    return made
 
 
 def _rows(as_before: Callable) -> Callable:
