@@ -63,8 +63,9 @@ def facts_of(code: types.CodeType) -> CodeFacts:
         makes_text = makes_text or name.startswith(("FORMAT_", "BUILD_STRING"))
         before = instruction
     texts = frozenset(_texts_among(code.co_consts))
-    found = map(frozenset, (names, attributes, imports))
-    return CodeFacts(*found, texts, syntax, makes_text)
+    return CodeFacts(
+        frozenset(names), frozenset(attributes), frozenset(imports), texts, syntax, makes_text
+    )
 
 
 def _texts_among(constants: Iterable[Any]) -> Iterator[str]:
