@@ -88,6 +88,7 @@ def _set_fields(
     except TypeError:
         g.__init__(made, *args, **kwargs)  # an error in its own words
         raise
+    put = _set_frozen if in_class(g, "__dataclass_params__").frozen else attributes.write
     for_post_init = []
     for name, field in in_class(g, "__dataclass_fields__").items():
         if field._field_type is _OF_CLASS:
@@ -103,7 +104,7 @@ def _set_fields(
         if field._field_type is _INIT_ONLY:
             for_post_init.append(value)
         else:
-            _set_field(g, made, name, value)
+            put(value, made, name)
     post = getattr(made, "__post_init__", None)
     if post is not None:
         syntax_ops.intercept(post)(*for_post_init)
@@ -113,13 +114,11 @@ def _has_slot(g: type, name: str) -> bool:
     return type(in_class(g, name)) is types.MemberDescriptorType
 
 
-def _set_field(g: Any, made: Any, name: str, value: Any) -> None:
-    """Set a field, also of a frozen instance."""
-    descriptor = in_class(g, name)
+def _set_frozen(value: Any, made: Any, name: str) -> None:
+    """Set an attribute of an instance whose class does not let others set it."""
+    descriptor = in_class(type(made), name)
     put = getattr(type(descriptor), "__set__", None)
-    if not in_class(g, "__dataclass_params__").frozen:
-        attributes.write(value, made, name)
-    elif type(put) is types.FunctionType:
+    if type(put) is types.FunctionType:
         syntax_ops.intercept(put)(descriptor, made, value)
     else:
         object.__setattr__(made, name, value)

@@ -140,7 +140,10 @@ def reading(as_before: Callable, name: str = "") -> Callable:
 
 
 def _is_no_text(x: Any) -> bool:
-    return isinstance(x, (float, np.ndarray, numbers.Number))
+    return type(x) in _NUMBERS or isinstance(x, (np.ndarray, numbers.Number))
+
+
+_NUMBERS = frozenset({float, int, np.float64})
 
 
 def check_read(read: Any, how: str) -> Any:

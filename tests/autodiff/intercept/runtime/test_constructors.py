@@ -1,0 +1,112 @@
+"""Dataclasses that are made in a traced function are those that their generated code makes."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import InitVar, dataclass, field
+from typing import Any, ClassVar
+
+import pytest
+
+from autodiff import automatic_compile, gradient
+
+
+@dataclass
+class Plain:
+    a: float
+    b: float = 2.0
+    parts: list = field(default_factory=lambda: [3.0])
+    rate: ClassVar[float] = 0.5
+
+
+@dataclass(slots=True)
+class Slots:
+    a: float
+    n: int = field(default=4, init=False)
+
+
+@dataclass(frozen=True)
+class Frozen:
+    a: float
+    root: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "root", math.sqrt(self.a))
+
+
+@dataclass
+class Given:
+    a: float
+    scale: InitVar[float]
+    shift: InitVar[float] = 1.0
+    b: float = field(default=5.0, init=False)
+    c: float = field(default=0.0, kw_only=True)
+
+    def __post_init__(self, scale: float, shift: float) -> None:
+        self.a = self.a * scale + shift
+
+
+@dataclass
+class Derived(Given):
+    d: float = 7.0
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, math.exp(value) if name == "d" else value)
+
+
+class Undecorated(Plain):
+    pass
+
+
+MADE = [
+    lambda x: Plain(x),
+    lambda x: Plain(2.0, b=x),
+    lambda x: Plain(x, x * x, [x]),
+    lambda x: Slots(a=x),
+    lambda x: Frozen(x),
+    lambda x: dataclasses.replace(Plain(1.0), b=x),
+    lambda x: Given(x, 2.0),
+    lambda x: Given(1.0, x, x, c=x),
+    lambda x: Derived(x, 3.0, d=x),
+    lambda x: Undecorated(x),
+]
+
+
+def shown(made: Any) -> dict:
+    names = [f.name for f in dataclasses.fields(made)]
+    return {**{n: getattr(made, n) for n in names}, "own": sorted(getattr(made, "__dict__", {}))}
+
+
+def total(made: Any) -> Any:
+    values = [v for n, v in shown(made).items() if n != "own"]
+    return sum(sum(v) if isinstance(v, list) else v for v in values)
+
+
+@pytest.mark.parametrize("programs", [False, True])
+@pytest.mark.parametrize("make", MADE)
+def test_instances_are_those_of_the_generated_code(make: Any, programs: bool) -> None:
+    def f(x: Any) -> Any:
+        made = make(x)
+        seen.append((type(made), shown(made)["own"]))
+        return total(made)
+
+    seen: list = []
+    before = automatic_compile(programs)
+    try:
+        expected = (total(make(1.5 + 1e-6)) - total(make(1.5 - 1e-6))) / 2e-6
+        assert gradient(f, 1.5) == pytest.approx(expected, rel=1e-6)
+    finally:
+        automatic_compile(before)
+    assert seen == [(type(make(1.5)), shown(make(1.5))["own"])]
+
+
+@pytest.mark.parametrize(
+    "make", [lambda x: Plain(), lambda x: Plain(x, d=1.0), lambda x: Given(x, 1.0, 2.0, 3.0)]
+)
+def test_wrong_arguments_are_pythons_own_error(make: Any) -> None:
+    with pytest.raises(TypeError) as plain:
+        make(1.5)
+    with pytest.raises(TypeError) as traced:
+        gradient(lambda x: make(x).a, 1.5)
+    assert str(traced.value).split("\n")[0] == str(plain.value)
