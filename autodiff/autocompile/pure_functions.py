@@ -216,17 +216,6 @@ def _managed() -> Iterator[None]:
 _MANAGER = getattr(_managed, "__code__", None)
 
 
-MUTATING = frozenset(
-    {
-        "add", "append", "appendleft", "at", "byteswap", "clear", "difference_update", "discard",
-        "extend", "extendleft", "fill", "insert", "intersection_update", "itemset", "move_to_end",
-        "partition", "pop", "popitem", "popleft", "put", "remove", "resize", "reverse", "rotate",
-        "setdefault", "setfield", "setflags", "sort", "subtract", "symmetric_difference_update",
-        "update",
-    }
-)  # fmt: skip
-"""Methods that mutate containers and arrays."""
-
 REFUSED = frozenset(
     {"base", "ctypes", "data", "dump", "flags", "strides", "throw", "tobytes", "tofile"}
 )

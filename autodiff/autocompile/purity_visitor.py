@@ -93,7 +93,7 @@ class PurityVisitor(ControlFlow):
         if len(rest) == 1 and user_classes.is_plain_class(value) and not rest[0].startswith("__"):
             self._read_of_class(value, rest[0])
             return
-        if node.attr in pure_functions.MUTATING or node.attr in pure_functions.PLACES_OF_OUT:
+        if node.attr in pure_functions.PLACES_OF_OUT:
             raise self._doubt(node, f"{node.attr!r} is read")  # and may be called by another name
         self._check_read(node)
 
@@ -192,8 +192,8 @@ class PurityVisitor(ControlFlow):
         """Check a text that names attributes to read."""
         text = node.value if isinstance(node, ast.Constant) else None
         names = text.split(".") if isinstance(text, str) else [""]
-        refused = pure_functions.REFUSED | pure_functions.MUTATING
-        if any(n.startswith("__") or n in refused or n in _PLACES or not n for n in names):
+        refused = pure_functions.REFUSED | _PLACES.keys()
+        if any(n.startswith("__") or n in refused or not n for n in names):
             raise self._doubt(node, "which attribute is read is not followed")
         self.proof.classes.mentioned.update(names)
 
@@ -236,12 +236,6 @@ class PurityVisitor(ControlFlow):
         if len(rest) == 1 and user_classes.is_plain_class(value):
             self.visit(function)
             return
-        if self._is_method_of_object(function):
-            self._check_read(function)
-            return
-        if name in pure_functions.MUTATING:
-            self.visit(function.value)
-            return
         place = pure_functions.PLACES_OF_OUT.get(name)
         if place is not None and (is_open or len(node.args) > place):
             raise self._doubt(node, "an array to write into is given")
@@ -257,17 +251,6 @@ class PurityVisitor(ControlFlow):
                     self.visit(part)
                 elif type(value) is not type:
                     raise self._doubt(part, "other classes may be registered with an abstract one")
-
-    def _is_method_of_object(self, function: ast.Attribute) -> bool:
-        """Whether this is a method of ``self``, or of an object that is made for the call."""
-        owner = function.value
-        if isinstance(owner, ast.Name):
-            kind: Any = self.kind if owner.id == self.own else None
-        else:
-            kind = self._resolved(owner.func)[0] if isinstance(owner, ast.Call) else None
-        is_method = user_classes.is_plain_class(kind)
-        is_method = is_method and type(in_class(kind, function.attr)) is types.FunctionType
-        return is_method or self._is_super(owner)
 
     def _compare(self, node: ast.Compare) -> None:
         """Check a comparison; identity may be tested with constants only."""
