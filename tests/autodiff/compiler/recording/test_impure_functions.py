@@ -327,3 +327,38 @@ def test_metadata():
     assert compiled.__name__ == "square_sum"
     assert "compiled" in repr(compiled)
     assert compile(maxsize=3)(square_sum)(X) == square_sum(X)
+
+
+class Stepper:
+    """An object that gets an attribute when it is used for the first time."""
+
+    def step(self, x):
+        self.last = 2.0 * x
+        return x * x
+
+
+STEPPER = Stepper()
+
+
+def by_a_method(x):
+    return STEPPER.step(x)
+
+
+def by_a_name(x):
+    owner = STEPPER
+    owner.last = 2.0 * x
+    return x * x
+
+
+def by_a_text(x):
+    setattr(STEPPER, "last", 2.0 * x)  # noqa: B010 - as users write
+    return x * x
+
+
+@pytest.mark.parametrize("f", [by_a_method, by_a_name, by_a_text])
+def test_attributes_that_an_outer_object_gets(f):
+    compiled = compile(f)
+    vars(STEPPER).clear()
+    for x in (1.0, 2.0, 3.0):
+        assert compiled(x) == x * x
+        assert STEPPER.last == 2.0 * x
