@@ -9,9 +9,8 @@ from autodiff import errors
 from autodiff.api import functional, gradients, jacobians, numeric_fallback
 from autodiff.closures import cached_derivatives, closures
 from autodiff.dispatch import arguments, call, plan_cache
-from autodiff.fastpath.fusion import entry
 from autodiff.intercept.runtime import replacements
-from autodiff.intercept.source import fusion_sites, original_code, rewritten_code
+from autodiff.intercept.source import original_code, rewritten_code
 from autodiff.intercept.syntax import syntax_ops
 from autodiff.numpy_api import array_subclass_methods, array_subclasses
 from autodiff.structured import calls as structured_calls
@@ -24,7 +23,6 @@ add_engine("autodiff", entries="autodiff.api")
 errors.connect(source_of=rewritten_code.source_of)
 replacements.connect(calling=structured_calls.calling)
 syntax_ops.connect(intercept=replacements.intercept)
-fusion_sites.connect(generate_fused_code=entry.generate_fused_code)
 call.connect(
     planned=plan_cache.planned,
     body_of=replacements.traced_body,

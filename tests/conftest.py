@@ -46,7 +46,6 @@ THINNED = {
     "tests/autodiff/end_to_end": 3,
     "tests/autodiff/end_to_end/test_tiers.py": 16,
     "tests/autodiff/fastpath/codegen": 2,
-    "tests/autodiff/fastpath/fusion": 2,
     "tests/autodiff/intercept/runtime/test_library_functions.py": 4,
     "tests/autodiff/interop/test_functions.py": 4,  # `make systems` runs all of these two
     "tests/autodiff/interop/test_hips_autograd.py": 4,

@@ -22,7 +22,6 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff.intercept.source import fusion_sites
 from chainrules_core import frule, rrule, scalar_rule
 from chainrules_core.testing.inputs.domains import COMPLEX, REAL
 
@@ -210,12 +209,6 @@ def forget_decisions() -> None:
     scalar_rule(passing, 1)
     for table in (rrule, frule):
         table.unregister(passing)
-
-
-def forget_fused() -> None:
-    """Have the engine forget the code of expressions of several operations."""
-    for site in fusion_sites._all:
-        site.forget()
 
 
 def after_guards(compiled: Any) -> str:

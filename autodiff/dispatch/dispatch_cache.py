@@ -1,7 +1,7 @@
 """The generated code for a function and the types of its arguments: the first table of a call.
 
 :mod:`autodiff.fastpath.codegen.plan_code` and
-:mod:`autodiff.fastpath.fusion.single_operations` fill it.
+:mod:`autodiff.fastpath.codegen.frequent_operations` fill it.
 """
 
 from __future__ import annotations

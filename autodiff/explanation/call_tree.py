@@ -22,7 +22,6 @@ import numpy as np
 from autodiff.dispatch.arguments import PLAIN
 from autodiff.dispatch.call import NO_RULE
 from autodiff.explanation.lines import OURS, Line, stack_of
-from autodiff.intercept.source.fusion_sites import is_generic
 from autodiff.mutation.assignment import Write
 from autodiff.trace.nodes import Leaf, Node, Part
 from autodiff.trace.observers import ObservedTape, Observer, argument_name, indices_on
@@ -240,7 +239,7 @@ class Recorder(Observer):
             code = frame.f_code
             if code.co_filename.startswith(OURS):
                 continue
-            if code.co_name not in _INSIDE and not is_generic(code):
+            if code.co_name not in _INSIDE:
                 if depth == len(self._path) or self._path[depth][0] is not frame:
                     del self._path[depth:]
                     made = self.root

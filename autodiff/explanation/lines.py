@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from autodiff import caches
-from autodiff.intercept.source.fusion_sites import is_generic
 from autodiff.trace.observers import Observer
 from autodiff.trace.tape import Tape
 from chainrules_core.interpreter.places import MADE_HERE, folder_of, is_library_file
@@ -113,7 +112,7 @@ def is_users(frame: types.FrameType) -> bool:
     if found is None:
         is_ours = name.startswith(OURS) or is_library_file(name)
         found = caches.put(_users, name, not is_ours, 10_000)
-    if not found or is_generic(frame.f_code):
+    if not found:
         return False
     # Code made of a text is named alike whoever made it.
     package = (frame.f_globals.get("__name__") or "").partition(".")[0]

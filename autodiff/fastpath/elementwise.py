@@ -4,7 +4,7 @@ The relevant parts of a rule are looked up once for each combination of types, a
 rule changes. A call computes the primal and appends one node, which keeps only the values that its
 partial derivatives read. If an outer level traces the values, the primal and the products are
 operations of that level. A forward level computes the tangent at once. For frequent calls,
-:mod:`autodiff.fastpath.fusion.single_operations` generates code.
+:mod:`autodiff.fastpath.codegen.frequent_operations` generates code.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ import numpy as np
 from autodiff import python_operators
 from autodiff.dispatch.call import NO_RULE, by_rule, operate_by_rule, require_rule
 from autodiff.dispatch.dispatch_cache import ways_of
+from autodiff.fastpath.codegen.frequent_operations import note
 from autodiff.fastpath.elementwise import NOT_HERE, apply
-from autodiff.fastpath.fusion.single_operations import note
 from autodiff.mutation.assignment import assign, assign_item, frozen
 from autodiff.trace.checks.decisions import asked, note as note_decision
 from autodiff.trace.tape import CONSTANT

@@ -12,8 +12,8 @@ from autodiff.dispatch import call as calls, dispatch_cache
 from autodiff.dispatch.arguments import innermost, place_of_out
 from autodiff.dispatch.call import NO_RULE, as_array, call, require_rule, without_plan
 from autodiff.fastpath import scalar_methods
+from autodiff.fastpath.codegen.frequent_operations import note
 from autodiff.fastpath.elementwise import NOT_HERE, apply
-from autodiff.fastpath.fusion.single_operations import note
 from autodiff.numpy_api import array_subclasses
 from autodiff.numpy_api.out_arguments import WRITERS, at, into, into_each, where_true
 from autodiff.numpy_api.pyfunc_loops import by_method, each_element, python_function

@@ -12,7 +12,6 @@ import numpy as np
 
 from autodiff.dispatch.plan_types import HandNode, LinearNode
 from autodiff.fastpath.elementwise_nodes import Elementwise, pulled
-from autodiff.fastpath.fusion.fused_node import FusedNode
 from autodiff.fastpath.gather_scalars import GatheredNode
 from autodiff.trace.linearize import Linearised, has_nan
 from autodiff.trace.nodes import Node, ProductNode
@@ -31,7 +30,7 @@ from chainrules_core.interpreter.quiet import quiet
 from chainrules_core.operations.broadcasting import unbroadcast_rows
 from chainrules_core.projection.project_to import ProjectToArray, ProjectToNumber
 
-_SWEPT = (tuple, Elementwise, FusedNode, LinearNode, HandNode)
+_SWEPT = (tuple, Elementwise, LinearNode, HandNode)
 _SWEPT_TOO = frozenset({Node, ProductNode, GatheredNode})
 _SPACES = frozenset({ProjectToArray, ProjectToNumber})
 # The most elements of a cotangent with all its rows; above that the rows are swept in batches.
@@ -124,8 +123,6 @@ def _some_rows(nodes: list, leaves: int, place: int, which: range, strong: bool)
             bars.hand_on_products(node, y_bars, strong)
         elif type(node) is GatheredNode:
             bars.hand_on_elements(node, y_bars)
-        elif isinstance(node, FusedNode):
-            bars.hand_on_stepwise(node, y_bars, strong)
         elif isinstance(node, LinearNode):
             bars.hand_on_linear(node, y_bars)
         else:
@@ -179,18 +176,6 @@ class _Rows:
             x_bars = pulled(partial, node, y_bars, bars, j, strong, False)
             if isinstance(x_bars, NotImplementedTangent):
                 x_bars = unknown(x_bars, None)  # raises an error
-            if x_bars is not None:
-                self.add(j, x_bars)
-
-    def hand_on_stepwise(self, node: FusedNode, y_bars: np.ndarray, strong: bool) -> None:
-        """Propagate through the operations of a fused expression."""
-        inner = _Rows(node.in_steps(self.nodes), self.n)
-        inner.values[-1] = y_bars
-        leaves = len(node.parents)
-        for i in range(len(inner.nodes) - 1, leaves - 1, -1):
-            if inner.values[i] is not None:
-                inner.hand_on_products(inner.nodes[i], inner.values[i], strong)
-        for j, x_bars in zip(node.parents, inner.values[:leaves], strict=True):
             if x_bars is not None:
                 self.add(j, x_bars)
 

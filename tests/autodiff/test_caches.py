@@ -56,8 +56,6 @@ BOUNDED = {
     "autodiff.autocompile.call_records.records", "autodiff.autocompile.derivative_dispatch.records",
     "autodiff.trace.checks.decisions._known_files", "records", "files",
 }  # fmt: skip
-# One pointer remains for each expression of a module, whose functions may outlive it.
-REMAINING = {"autodiff.intercept.source.fusion_sites.table"}
 
 
 def sizes() -> dict[str, int]:
@@ -73,7 +71,7 @@ def sizes() -> dict[str, int]:
     tables["quiet"] = [kind for kinds in call_site_cache.quiet for kind in kinds]
     tables["slots"] = [owner for owner in call_site_cache._owners if owner]
     found = {name: len(table) for name, table in tables.items()} | caches.sizes()
-    return {name: n for name, n in found.items() if name not in BOUNDED | REMAINING}
+    return {name: n for name, n in found.items() if name not in BOUNDED}
 
 
 @pytest.fixture
@@ -260,7 +258,6 @@ NO_CACHES = {
     "autodiff.fastpath.scalar_methods._element": "the rule for elements, one entry",
     "autodiff.functions._entries": "the table of facts",
     "autodiff.intercept.runtime.call_site_cache": "slots of call sites, emptied with their module",
-    "autodiff.intercept.source.fusion_sites": "slots of expressions, emptied with their module",
     "autodiff.intercept.source.rewritten_code.helpers": "a table that other modules complete",
     "autodiff.mutation.written_arguments.watching": "those that run now, one for each derivative",
     "autodiff.structured.native.llvm.jit._ready": "the machine, one entry",

@@ -66,7 +66,7 @@ def with_kernels(
         Input → its strides in elements, if it is not C-contiguous. Kernels are specialized for
         these strides, so the caller must not pass arrays with others.
     """
-    program = with_sums_of_squares(counts_to_floats(program), False)
+    program = with_sums_of_squares(counts_to_floats(program))
     steps = program.steps
     fewest = fewest or (_FEWEST_IF_FORCED if forced else FEWEST)
     metas = program.metas

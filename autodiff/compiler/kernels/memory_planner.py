@@ -7,7 +7,7 @@ update is done in place if nobody reads the old array afterwards.
 from __future__ import annotations
 
 from autodiff.compiler.kernels.fusion_schedule import choose_recomputed, scheduled
-from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView, strides_of
+from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView
 
 _LARGEST_MEMORY = 1 << 24
 
@@ -27,8 +27,6 @@ class MemoryPlan:
         Operations whose results are stored in the memory.
     direct : dict
         Operation → the index of the returned array that it writes to, instead of the memory.
-    forwarded : dict
-        Operation → the joint array that it writes to, and its offset there.
     address : list of int
         The offset of each result in the memory; -1 for those that are not stored.
     """
@@ -41,7 +39,6 @@ class MemoryPlan:
         choose_recomputed(self)
         self.kept: set[int] = set()
         self._find_stored()
-        self.forwarded = self._forwarded()
         self._memory = _FreeList()
         self.address = self._allocated()
         self.size = self._memory.size
@@ -113,75 +110,37 @@ class MemoryPlan:
 
     # -- memory ----------------------------------------------------------------------------------
 
-    def _forwarded(self) -> dict[int, tuple[int, int]]:
-        """Return the results that only a joint array reads, with their places there."""
-        readers: dict[int, int] = {}
-        for views in (self.results, *[op.args for op in self.ops]):
-            for a in views:
-                if a.kind == "v":
-                    readers[a.base] = readers.get(a.base, 0) + 1
-        found: dict[int, tuple[int, int]] = {}
-        for p, op in enumerate(self.ops):
-            regions = op.extra[1] if op.kind == "parts" else ()
-            for a, (begin, strides) in zip(op.args, regions, strict=False):
-                is_alone = a.kind == "v" and readers[a.base] == 1 and self._is_plain(a)
-                if is_alone and strides == strides_of(a.shape):
-                    found[a.base] = (p, begin)
-        return found
-
-    def _is_plain(self, a: StridedView) -> bool:
-        """Whether an operand is all of a result that has a buffer of its own."""
-        op = self.ops[a.base]
-        is_own = self.buffer[a.base] == a.base and not op.is_bool
-        return is_own and a.is_whole() and op.shape == a.shape != ()
-
-    def _root(self, p: int) -> int:
-        """Return the operation whose buffer contains a result."""
-        p = self.buffer[p]
-        while p in self.forwarded:
-            p = self.buffer[self.forwarded[p][0]]
-        return p
-
     def _allocated(self) -> list[int]:
         """Return the offset of each result; -1 for those that are not stored."""
         address = [-1] * len(self.ops)
         ends: dict[int, list[int]] = {}
-        for root, t in self._last_reads().items():
-            ends.setdefault(t, []).append(root)
+        for buffer, t in self._last_reads().items():
+            ends.setdefault(t, []).append(buffer)
         for t, item in enumerate(self.items):
             for p in item.positions:
                 if p not in self.kept:
                     continue
-                root = self._root(p)
-                if address[root] < 0:
-                    address[root] = self._memory.allocate(self.ops[root].size)
-                self._settle(p, address)
-            for root in ends.get(t, ()):
-                if address[root] >= 0:
-                    self._memory.free(address[root], self.ops[root].size)
+                buffer = self.buffer[p]
+                if address[buffer] < 0:
+                    address[buffer] = self._memory.allocate(self.ops[buffer].size)
+                address[p] = address[buffer]
+            for buffer in ends.get(t, ()):
+                if address[buffer] >= 0:
+                    self._memory.free(address[buffer], self.ops[buffer].size)
         if self._memory.size > _LARGEST_MEMORY:
             raise NotLowerableError
         return address
-
-    def _settle(self, p: int, address: list[int]) -> None:
-        """Set the offset of a result in the buffer of its root."""
-        buffer = self.buffer[p]
-        if buffer in self.forwarded:
-            whole, begin = self.forwarded[buffer]
-            self._settle(whole, address)
-            address[buffer] = address[whole] + begin
-        address[p] = address[buffer]
 
     def _last_reads(self) -> dict[int, int]:
         """Return the last item that reads or writes each buffer."""
         last: dict[int, int] = {}
         for t, item in enumerate(self.items):
             for p in item.positions:
-                last.update({self._root(a.base): t for a in self.ops[p].args if a.kind == "v"})
-                last[self._root(p)] = t
+                last.update({self.buffer[a.base]: t for a in self.ops[p].args if a.kind == "v"})
+                last[self.buffer[p]] = t
         for view in self.results:
             if view.kind == "v":
-                last[self._root(view.base)] = len(self.items)
+                last[self.buffer[view.base]] = len(self.items)
         return last
 
     def stored(self, p: int) -> int:

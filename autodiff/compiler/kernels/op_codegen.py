@@ -131,7 +131,7 @@ def _parts(w: LoopWriter, p: int) -> None:
         w.fill(w.target(p), op.size)
     alike: dict[tuple, list[int]] = {}
     for a, (v, (_, out)) in enumerate(zip(op.args, regions, strict=True)):
-        if v.kind == "v" and w.address[v.base] >= 0 and v.base not in w.forwarded:
+        if v.kind == "v" and w.address[v.base] >= 0:
             alike.setdefault((v.shape, v.strides, out), []).append(a)
     done: set[int] = set()
     for (shape, strides, out), group in alike.items():
@@ -146,7 +146,7 @@ def _parts(w: LoopWriter, p: int) -> None:
         w.write(f"put(s, {at(to, terms[0])}, get(s, {at(begin, terms[1])}))")
         w.leave(len(variables) + 1)
     for a, (v, (offset, out)) in enumerate(zip(op.args, regions, strict=True)):
-        if a not in done and not (v.kind == "v" and w.forwarded.get(v.base, (-1,))[0] == p):
+        if a not in done:
             _copied(w, p, a, w.target(p, offset), (v.shape, out))
             w.nests += v.shape != ()
 

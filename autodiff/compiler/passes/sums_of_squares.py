@@ -1,7 +1,6 @@
 """Lower steps to those for which loops and tiles have code.
 
-A variance becomes a mean of squares, a check for NaN becomes a sum of squares, and a write into a
-whole array becomes the value that is written.
+A variance becomes a mean of squares, and a check for NaN becomes a sum of squares.
 """
 
 from __future__ import annotations
@@ -22,17 +21,12 @@ from autodiff.compiler.recording.ir import (
     meta_of,
     refs_of,
     renamed,
-    set_item,
 )
 
 
-def with_sums_of_squares(program: Program, drops_writes: bool) -> Program:
-    """Return the lowered program.
-
-    `drops_writes` says whether what is written into a whole array takes its place. An output may
-    then be an array of the user's.
-    """
-    return _SquareLowering(program, drops_writes).run()
+def with_sums_of_squares(program: Program) -> Program:
+    """Return the lowered program."""
+    return _SquareLowering(program).run()
 
 
 class _SquareLowering:
@@ -43,12 +37,11 @@ class _SquareLowering:
     means : dict
         The number of an array and the axes → its mean with ``keepdims``.
     replacements : dict
-        The number of a value → the value that replaces it.
+        The number of a mean → an equal one.
     """
 
-    def __init__(self, program: Program, drops_writes: bool) -> None:
+    def __init__(self, program: Program) -> None:
         self.program = program
-        self.drops_writes = drops_writes
         self.metas = list(program.metas)
         self.steps: list[Step] = []
         self.means: dict[tuple, Ref] = {}
@@ -67,8 +60,6 @@ class _SquareLowering:
                 number = meta_of(self.metas[step.args[0].i].dtype.type(0.0))
                 square = self._add_step(np.vdot, (step.args[0], step.args[0]), None, number)
                 self.steps.append(Step(guard, (square, *step.args[1:]), None, -1))
-            elif self.drops_writes and step.f is set_item and self._replaces_array(step):
-                self.replacements[step.out] = step.args[2]
             else:
                 self.steps.append(step)
         outputs = [self._replacement(x.i) if type(x) is Ref else x for x in self.program.outputs]
@@ -98,14 +89,6 @@ class _SquareLowering:
     def _is_array(self, x: Any) -> bool:
         meta = self.metas[x.i] if type(x) is Ref else None
         return meta is not None and meta.type is np.ndarray and meta.dtype in FLOATS
-
-    def _replaces_array(self, step: Step) -> bool:
-        """Whether a write replaces all elements by another array of the same shape."""
-        before, index, value = step.args
-        if index is not Ellipsis or not (self._is_array(before) and self._is_array(value)):
-            return False
-        a, b = self.metas[before.i], self.metas[value.i]
-        return (a.shape, a.dtype) == (b.shape, b.dtype)
 
     def _is_plain(self, step: Step) -> bool:
         return is_reduction(step) and self._is_array(step.args[0])

@@ -53,7 +53,7 @@ def tile_program(program: Program, by_machine: bool) -> Program:
     large_shape = _Tiling(program, False).large_shape
     if len(program.steps) > _MOST_STEPS or not any(map(large_shape, program.steps)):
         return program
-    tiling = _Tiling(with_sums_of_squares(counts_to_floats(program), True), by_machine)
+    tiling = _Tiling(with_sums_of_squares(counts_to_floats(program)), by_machine)
     steps = tiling.grouped(tiling.program.steps)
     if not tiling.has_groups:
         return program

@@ -66,7 +66,7 @@ from autodiff.intercept.runtime.rule_wrappers import (
     refusing_for,
 )
 from autodiff.intercept.runtime.write_checks import OUTPUTS, look_of, with_copies
-from autodiff.intercept.source import fusion_sites, rewritten_code
+from autodiff.intercept.source import rewritten_code
 from autodiff.intercept.source.ast_helpers import helper
 from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.intercept.syntax import attributes, context_managers, coroutines, stores, syntax_ops
@@ -677,7 +677,6 @@ _HELPERS: dict[str, Any] = {
         f"of_{name}": call_site_cache.method_called(name, intercept, array_method, attributes.read)
         for name in call_site_cache.METHODS
     },
-    "expressions": fusion_sites.table,
     **syntax_ops.BINARY,
     **syntax_ops.COMPARISON,
     **syntax_ops.UNARY,

@@ -15,7 +15,6 @@ import types
 from typing import Any
 
 from autodiff.intercept.runtime import call_site_cache
-from autodiff.intercept.source import fusion_sites
 from autodiff.intercept.source.ast_helpers import (
     assigned,
     called,
@@ -72,22 +71,9 @@ class _Rewriter(ComparisonRewriter, ast.NodeTransformer):
         self.outside = outside
         self.slots: dict[str, int | None] = {}
         self.integers = integers
-        self.finder = fusion_sites.Finder(integers, local, outside)
         self.own = own
 
-    def _as_one(self, node: ast.expr) -> ast.AST | None:
-        """Return the call that replaces an expression of several elementwise operations."""
-        found = self.finder.find(node)
-        if found is None:
-            return None
-        expression, generic = found
-        leaves = [self.visit(leaf) for leaf in expression.leaves]
-        return fusion_sites.written(expression, generic, leaves, node, self.outside)
-
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        made = self._as_one(node)
-        if made is not None:
-            return made
         function = node.func
         if isinstance(function, ast.Name) and function.id in _FRAME_DEPENDENT:
             rewritten: ast.expr = function
@@ -245,9 +231,6 @@ class _Rewriter(ComparisonRewriter, ast.NodeTransformer):
             isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant)
         ):
             return self.generic_visit(node)
-        made = self._as_one(node)
-        if made is not None:
-            return made
         left, right = self.visit(node.left), self.visit(node.right)
         return located(called(BINARY[type(node.op)].name, [left, right]), node)
 
@@ -255,9 +238,6 @@ class _Rewriter(ComparisonRewriter, ast.NodeTransformer):
         if isinstance(node.op, ast.Not):
             node.operand = self.condition(node.operand)
             return node
-        made = self._as_one(node) if isinstance(node.op, ast.USub) else None
-        if made is not None:
-            return made
         operand = self.visit(node.operand)
         if isinstance(operand, ast.Constant):
             return node

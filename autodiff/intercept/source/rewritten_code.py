@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autodiff import caches
-from autodiff.intercept.source import find_source, fusion_sites, rewriter
+from autodiff.intercept.source import find_source, rewriter
 from autodiff.intercept.source.library_code import is_library
 from autodiff.intercept.source.source_texts import carried_texts, why_without
 from chainrules_core.interpreter.places import codes_in
@@ -124,5 +124,4 @@ def _note_originals(new: types.CodeType, old: types.CodeType) -> None:
 
 
 def _nested(code: types.CodeType) -> list[types.CodeType]:
-    nested = [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    return [c for c in nested if not fusion_sites.is_generic(c)]
+    return [c for c in code.co_consts if isinstance(c, types.CodeType)]

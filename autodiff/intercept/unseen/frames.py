@@ -14,7 +14,6 @@ from collections.abc import Callable
 from typing import Any
 
 from autodiff import caches
-from autodiff.intercept.source import fusion_sites
 from chainrules_core.interpreter.places import MADE_HERE, folder_of
 
 _ENGINE = folder_of("autodiff"), MADE_HERE
@@ -23,8 +22,7 @@ _LOOKING = frozenset({"_getframe", "_getframemodulename", "currentframe", "stack
 
 def is_of_engine(code: types.CodeType) -> bool:
     """Whether code belongs to the engine itself; a rewritten function belongs to the user."""
-    # The engine also makes lambdas that stand for expressions.
-    return code.co_filename.startswith(_ENGINE) or fusion_sites.is_generic(code)
+    return code.co_filename.startswith(_ENGINE)
 
 
 def _skipping(frame: types.FrameType | None) -> types.FrameType | None:

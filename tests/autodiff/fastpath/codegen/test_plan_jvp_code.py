@@ -15,6 +15,7 @@ from chainrules_core import frule, linear_rule, rrule
 
 X = np.array([0.3, -0.7, 0.5, 1.1, 1.6, 0.9])
 V = np.array([1.0, 0.5, -2.0, 0.25, 0.75, -1.5])
+C = np.array([1.2, 0.4, 1.7, 0.9, 0.6, 2.0])
 A = np.sin(np.arange(24.0)).reshape(4, 6)
 
 
@@ -38,6 +39,28 @@ def matrix(x):
     return np.sum(m[1] * m[:, 2]) + np.sum(m[1:3, ::2] ** 2) + m[2, 3] * m[-1, -1] ** 2
 
 
+def softmax(x):
+    e = np.exp(x - np.max(x))
+    p = e / np.sum(e) + 0.0 * e
+    return -np.sum(p * np.log(p) * 2)
+
+
+def in_place(x):
+    y = x * 2.0 + 1.0
+    z = y * y * C + y
+    y *= 2
+    y += x
+    return np.sum(z * y * 2 + y * y * y)
+
+
+def steps(x):
+    y = x * C + 1
+    for i in range(3):
+        y = y * y * 0.3 + x * 0.1
+        y[i] = x[i] * 2 + y[i + 1] * y[i]
+    return np.sum(y * x + y)
+
+
 FUNCTIONS: list[Callable] = [
     elements,
     written_views,
@@ -55,6 +78,15 @@ FUNCTIONS: list[Callable] = [
     lambda x: np.sum(np.mean(np.outer(x, x), axis=0, keepdims=True) ** 2 * x),
     lambda x: np.linalg.norm(x) * x[0] * x[1] + np.log(np.sum(np.exp(x))),
     lambda x: np.sum(x[np.array([0, 0, 3])] ** 3) + np.sum(np.where(x > 0.6, x, 2.0) ** 2),
+    softmax,
+    in_place,
+    steps,
+    lambda x: np.sum(np.sin(x * np.sum(x)) + np.sum(x) / C - x * 3.0),
+    lambda x: np.sum(np.where(x > 0, np.sqrt(np.abs(x) + 1) * x, x * x * C)),
+    lambda x: np.sum((x[:, None] - x[None, :]) ** 2 * np.exp(-x)[:, None]),
+    lambda x: np.sum(np.hypot(x, C) * np.arctan2(x, C) - np.logaddexp(x, C) * x),
+    lambda x: np.sum((x < 0) * x * x + (x > 1) * np.tanh(x) / C),
+    lambda x: np.sum(np.power(np.abs(x) + 1, C) * 2**x - np.maximum(x * C, 0.1)),
 ]
 
 
@@ -95,6 +127,23 @@ def test_gradients_are_what_they_were(f: Callable) -> None:
     before = gradient(f, X)
     often(lambda: hvp(f, X, V))
     np.testing.assert_array_equal(often(lambda: gradient(f, X)), before)
+
+
+def test_three_levels() -> None:
+    def third(x):
+        return np.sum(hvp(lambda z: np.sum(z**4 * 2.0 + C * z**3), x, V) * V)
+
+    expected = (48.0 * X + 6.0 * C) * V * V
+    np.testing.assert_allclose(often(lambda: gradient(third, X)), expected)
+    pushed = often(lambda: pushforward(third, X)[1](np.ones(6)))
+    np.testing.assert_allclose(pushed, np.sum(expected))
+
+
+def test_single_precision() -> None:
+    x, v = X.astype(np.float32), V.astype(np.float32)
+    found = often(lambda: hvp(softmax, x, v))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, hvp(softmax, X, V), rtol=1e-3, atol=1e-3)
 
 
 def test_a_zero_wins_on_levels_of_numbers() -> None:

@@ -1,1 +1,0 @@
-"""Code generation for elementwise operations: single ones, and fused expressions."""
