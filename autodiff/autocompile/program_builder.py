@@ -68,17 +68,16 @@ def make(record: CallRecord, expected: Any, call: DerivativeCall) -> None:
         if record.why:
             variant.forget()
         else:
-            _keep(record, variant, call.f, proof)
+            _keep(record, variant, call.f)
     record.recorded += clock() - start
 
 
-def _keep(record: CallRecord, variant: Any, f: Any, proof: Proof) -> None:
+def _keep(record: CallRecord, variant: Any, f: Any) -> None:
     """Add a program to a record."""
     _make_room(f)
     record.parts = call_records.parts_of(f)
     record.forget(call_records.MOST_VARIANTS - 1)
-    arrays = [(x, call_records.bits(x).copy(), x.dtype) for x in proof.arrays]
-    record.variants = [(variant, arrays), *record.variants]
+    record.variants = [variant, *record.variants]
 
 
 def _make_room(f: Any) -> None:
@@ -104,7 +103,7 @@ def _recorded(record: CallRecord, call: DerivativeCall, proof: Proof) -> Any:
     def derivative(*args: Any, **kwargs: Any) -> Any:
         return transform(f, args, kwargs, *chosen)
 
-    exact = any(v.program.exact for v, _ in record.variants)
+    exact = any(v.program.exact for v in record.variants)
     seconds = min(max(call_records.STALL, 2.0 * record.spent), call_records.LONGEST_STALL)
     budget = Budget(seconds, call_records.MOST_BYTES, may_unroll=True)
     return recorded(
