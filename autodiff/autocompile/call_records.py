@@ -9,8 +9,6 @@ import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from autodiff import caches
 from chainrules_core.interpreter.quiet import raising
 from chainrules_core.rule import Rule
@@ -31,9 +29,6 @@ MISSED: Any = object()
 """Returned instead of a result if no program accepts the arguments."""
 FAILED: Any = object()
 """Returned instead of a result if a program raises an error, or NumPy would warn."""
-
-
-_Arrays = list[tuple[np.ndarray, np.ndarray, np.dtype]]
 
 
 class Settings:
@@ -69,9 +64,8 @@ class CallRecord:
         ids are not reused. (Before that, a later function may be counted with this one.)
     why : str
         Why the function must be traced; empty if it need not.
-    variants : list of tuple
-        The programs, most recently used first. With each come the large outer arrays that it reads,
-        and their contents. The program itself compares everything else.
+    variants : list
+        The programs, most recently used first.
     """
 
     __slots__ = (
@@ -81,7 +75,7 @@ class CallRecord:
 
     def __init__(self) -> None:
         self.parts: tuple = ()
-        self.variants: list[tuple[Any, _Arrays]] = []
+        self.variants: list[Any] = []
         self.why = ""
         self.calls = self.hits = self.misses = self.failures = 0
         self.recorded = 0.0
@@ -96,10 +90,8 @@ class CallRecord:
 
     def run(self, given: tuple) -> Any:
         """Return the result of the first program that accepts the arguments; `MISSED`; `FAILED`."""
-        for i, (variant, arrays) in enumerate(self.variants):
+        for i, variant in enumerate(self.variants):
             try:
-                if not _hold(arrays):
-                    continue
                 with raising():  # on a warning, tracing repeats the call and warns
                     y = variant.run(*given)
             except Exception:  # if it is the user's, tracing raises it again
@@ -113,7 +105,7 @@ class CallRecord:
 
     def forget(self, most: int) -> None:
         """Drop all but the `most` recently used programs."""
-        for variant, _ in self.variants[most:]:
+        for variant in self.variants[most:]:
             variant.forget()
         self.variants = self.variants[:most]
 
@@ -166,19 +158,6 @@ def parts_of(f: Any) -> tuple:
     if f.__kwdefaults__:
         parts = (*parts, _NAMED, *f.__kwdefaults__, *f.__kwdefaults__.values())
     return parts
-
-
-def _hold(arrays: _Arrays) -> bool:
-    """Whether the large outer arrays of a program hold what they held."""
-    for now, had, kind in arrays:
-        if now.dtype != kind or not np.array_equal(bits(now), had):
-            return False
-    return True
-
-
-def bits(x: np.ndarray) -> np.ndarray:
-    """Return a view of an array as integers, which compare equal also for NaN."""
-    return x.view(np.uint64 if x.itemsize % 8 == 0 else np.uint8)
 
 
 @functools.cache

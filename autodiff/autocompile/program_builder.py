@@ -45,7 +45,7 @@ def make(record: CallRecord, expected: Any, call: DerivativeCall) -> None:
         record.why = f"its code could not be analysed: {error!r}"
         return
     start, before = clock(), mark()
-    arrays = [(x, call_records.bits(x).copy(), x.dtype) for x in proof.arrays]
+    arrays = [(x, _bits(x).copy()) for x in proof.arrays]
     try:
         with quiet(), uncollected:  # tracing has warned already; a recording has no garbage
             variant = _recorded(record, call, proof)
@@ -68,25 +68,29 @@ def make(record: CallRecord, expected: Any, call: DerivativeCall) -> None:
         if record.why:
             variant.forget()
         else:
-            _keep(record, variant, call.f, arrays)
+            _keep(record, variant, call.f)
     record.recorded += clock() - start
 
 
-def _put_back(arrays: list[tuple]) -> bool:
+def _bits(x: np.ndarray) -> np.ndarray:
+    """Return a view of an array as integers, which compare equal also for NaN."""
+    return x.view(np.uint64 if x.itemsize % 8 == 0 else np.uint8)
+
+
+def _put_back(arrays: list[tuple[np.ndarray, np.ndarray]]) -> bool:
     """Undo what a recording has written into outer arrays; say whether there was anything."""
-    found = [(call_records.bits(x), before) for x, before, _ in arrays]
-    changed = [pair for pair in found if not np.array_equal(*pair)]
-    for bits, before in changed:
-        bits[...] = before
+    changed = [(x, before) for x, before in arrays if not np.array_equal(_bits(x), before)]
+    for x, before in changed:
+        _bits(x)[...] = before
     return bool(changed)
 
 
-def _keep(record: CallRecord, variant: Any, f: Any, arrays: list[tuple]) -> None:
+def _keep(record: CallRecord, variant: Any, f: Any) -> None:
     """Add a program to a record."""
     _make_room(f)
     record.parts = call_records.parts_of(f)
     record.forget(call_records.MOST_VARIANTS - 1)
-    record.variants = [(variant, arrays), *record.variants]
+    record.variants = [variant, *record.variants]
 
 
 def _make_room(f: Any) -> None:
@@ -112,7 +116,7 @@ def _recorded(record: CallRecord, call: DerivativeCall, proof: Proof) -> Any:
     def derivative(*args: Any, **kwargs: Any) -> Any:
         return transform(f, args, kwargs, *chosen)
 
-    exact = any(v.program.exact for v, _ in record.variants)
+    exact = any(v.program.exact for v in record.variants)
     seconds = min(max(call_records.STALL, 2.0 * record.spent), call_records.LONGEST_STALL)
     budget = Budget(seconds, call_records.MOST_BYTES, may_unroll=True)
     return recorded(

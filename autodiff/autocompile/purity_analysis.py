@@ -56,7 +56,7 @@ class Proof:
     Attributes
     ----------
     arrays : list of ndarray
-        The large outer arrays that it reads; the proof holds for their present contents.
+        The large outer arrays that it reads, which the program compares at each call.
 
     Raises
     ------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import collections
 import dis
 import functools
 import operator
@@ -21,9 +20,10 @@ from autodiff.compiler.recording.content_guards import (
     SIMPLE,
     Mentioned,
     is_of_users,
+    items_of,
 )
 from autodiff.compiler.recording.dependency import Dependency, content_of_cell
-from autodiff.compiler.recording.not_followed import mentioned_by, not_followed
+from autodiff.compiler.recording.not_followed import is_reader, mentioned_by, not_followed
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.trace.pytree import parts_of
 from chainrules_core.interpreter.places import codes_in
@@ -119,6 +119,8 @@ class _Search:
 
     def enter(self, x: Any) -> None:
         """Note the functions behind a value, and its class."""
+        x = x.__func__ if isinstance(x, (staticmethod, classmethod)) else x
+        self._check_reader(x)
         function = _function_of(x)
         if function is not None:
             if type(x) is types.MethodType:
@@ -130,7 +132,7 @@ class _Search:
         elif isinstance(x, functools.partial):
             for a in (x.func, *x.args, x.keywords, *x.keywords.values()):
                 self.enter_constant(a, "an argument of a partial")
-        elif isinstance(x, types.BuiltinFunctionType):
+        elif isinstance(x, (types.BuiltinFunctionType, types.MethodWrapperType)):
             if not isinstance(x.__self__, (types.ModuleType, type, *SIMPLE)):
                 self.enter_constant(x.__self__, f"what {x.__name__} is a method of")
         elif isinstance(x, (operator.attrgetter, operator.methodcaller)):
@@ -146,6 +148,11 @@ class _Search:
             self.enter(wrapped)
         else:
             self._enter_class(type(x))
+
+    def _check_reader(self, x: Any) -> None:
+        """Refuse `getattr` and the like in tables and defaults: no name tells what they read."""
+        if is_reader(x) and x.__name__ not in self._names.names:
+            self.why_not = self.why_not or f"may use {x.__name__}, which it does not name"
 
     def _enter_wrapper(self, function: types.FunctionType) -> None:
         """Note what a library's decorator has made of a function: others may be registered."""
@@ -171,14 +178,12 @@ class _Search:
             path = seen[id(x)][1]
             if may_change(x):
                 self._changing.append((path, f"reads {label}: a {type(x).__name__} may change"))
-            parts: list[tuple[frozenset[str], Any]] = []
-            if isinstance(x, (tuple, list, set, collections.deque, dict)):
-                held = x.values() if isinstance(x, dict) else x
-                parts = [(path, part) for part in (held if len(x) < _MOST_HELD else ())]
-            elif isinstance(x, types.SimpleNamespace) or (
+            held = items_of(x)
+            parts = [(path, part) for part in (held if len(held) < _MOST_HELD else ())]
+            if isinstance(x, types.SimpleNamespace) or (
                 is_of_users(type(x)) and not isinstance(x, type)
             ):
-                parts = [(path | {name}, part) for name, part in dict_of(x).items()]
+                parts += [(path | {name}, part) for name, part in dict_of(x).items()]
             for path_of_part, part in parts:
                 if type(part) not in SIMPLE:
                     waiting.append((part, path_of_part))

@@ -14,13 +14,15 @@ import types
 import weakref
 from typing import Any
 
+import numpy as np
+
 from autodiff.compiler.recording.content_guards import SIMPLE
 from autodiff.trace.pytree import is_made_in_c
 
 _CHANGING = (
     array.array, bytearray, memoryview, types.MappingProxyType, contextvars.ContextVar,
     threading.local, weakref.ReferenceType, *weakref.ProxyTypes, weakref.WeakKeyDictionary,
-    weakref.WeakSet, weakref.WeakValueDictionary,
+    weakref.WeakSet, weakref.WeakValueDictionary, np.void,
 )  # fmt: skip
 _UNCHANGING = (
     *SIMPLE, bytes, range, slice, frozenset, tuple, type, type(Ellipsis), type(NotImplemented),

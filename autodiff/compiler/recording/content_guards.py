@@ -20,7 +20,7 @@ from autodiff.trace.tracer import is_tracer
 from chainrules_core.tangents.fields import dict_of, in_class, slots_of
 
 SMALL = 4096
-"""Up to how many bytes of an array are compared; of a larger one its identity."""
+"""Up to how many bytes of an array belong to a snapshot, which can put them back."""
 SIMPLE = (int, float, complex, str, bool, type(None))
 OURS = ("autodiff", "chainrules", "chainrules_core")
 _FEW_HOLDERS, _MOST_HOLDERS = 64, 1024
@@ -32,11 +32,11 @@ BY_TEXT = frozenset(
     {
         "vars", "dir", "getattr", "hasattr", "attrgetter", "methodcaller", "__dict__",
         "__getattribute__", "getattr_static", "getmembers", "asdict", "astuple", "fields",
-        "replace", "get_annotations", "get_type_hints", "getdoc", "getfullargspec", "signature",
-        "setattr", "delattr",
+        "delattr", "format", "format_map", "replace", "get_annotations", "get_type_hints", "getdoc",
+        "getfullargspec", "setattr", "signature",
     }
 )  # fmt: skip
-_OF_FUNCTIONS = frozenset({"__annotations__", "__doc__", "__name__", "__qualname__"})
+_OF_FUNCTIONS = frozenset({"__annotations__", "__doc__", "__module__", "__name__", "__qualname__"})
 """Attributes that every function has and that can be rebound."""
 _OF_CLASSES = frozenset({"__name__", "__qualname__"})
 
@@ -71,16 +71,30 @@ def content_of(x: Any) -> Any:
     if type(x) is np.ndarray:
         return x.tobytes() if x.nbytes <= SMALL and x.dtype.kind != "O" else None
     if type(x) in (list, dict) and len(x) <= 64:
-        held = list(x.values() if type(x) is dict else x)
+        held = items_of(x)
         kinds: list[Any] = list(map(type, held))
         if any(kind not in SIMPLE for kind in kinds):
             return None
         if float in kinds or complex in kinds:
             kinds = list(map(exactly, held))
         if type(x) is dict:  # its order counts
-            kinds += [*x, *map(exactly, x)]
+            kinds += x
         return x.copy(), kinds
     return None
+
+
+def is_large(x: np.ndarray) -> bool:
+    """Whether an array of numbers is too large for a snapshot."""
+    return x.nbytes > SMALL and x.dtype.kind != "O"
+
+
+def items_of(x: Any) -> Collection:
+    """Return what a container holds, keys too, and what an error was made with; else nothing."""
+    if isinstance(x, dict):
+        return [*x, *x.values()]
+    if isinstance(x, (tuple, list, set, frozenset, collections.deque)):
+        return x
+    return x.args if isinstance(x, BaseException) else ()
 
 
 class Mentioned:
@@ -219,12 +233,15 @@ class Snapshot:
         Whether nothing of the user's was left out because there is more.
     is_small : bool
         Whether nothing was left out, and it is compared in a short time.
+    large : list of ndarray
+        The large arrays in it. Their contents are no part of the snapshot.
     """
 
-    __slots__ = ("_rows", "is_small", "is_whole")
+    __slots__ = ("_rows", "is_small", "is_whole", "large")
 
     def __init__(self, x: Any, names: Mentioned) -> None:
         self._rows: list[_Row] = []
+        self.large: list[np.ndarray] = []
         self.is_whole = self.is_small = True
         waiting, seen = collections.deque([(x, False)]), set()
         while waiting and self.is_whole:
@@ -232,6 +249,8 @@ class Snapshot:
             if id(holder) in seen:
                 continue
             seen.add(id(holder))
+            if isinstance(holder, np.ndarray) and is_large(holder):
+                self.large.append(holder.view(np.ndarray))
             rows, parts = _rows_of(holder, names)
             self.is_small = self.is_small and len(self._rows) + len(rows) <= _FEW_HOLDERS
             if rows and is_in_library and not self.is_small:
@@ -243,7 +262,7 @@ class Snapshot:
         self.is_small = self.is_small and self.is_whole
 
     def __bool__(self) -> bool:
-        return bool(self._rows)
+        return bool(self._rows or self.large)
 
     def has_changed(self) -> bool:
         """Whether something is no longer what it was."""
@@ -263,7 +282,8 @@ class Snapshot:
 def _is_of_library(x: Any) -> bool:
     """Whether a holder is an object of a library's, and no container."""
     kind = type(x)
-    return kind not in (list, dict, tuple, set, types.FunctionType) and not is_of_users(kind)
+    of_python = (list, dict, tuple, set, frozenset, types.FunctionType)
+    return kind not in of_python and not is_of_users(kind)
 
 
 def _rows_of(x: Any, names: Mentioned) -> tuple[list[_Row], Collection]:
@@ -277,17 +297,13 @@ def _rows_of(x: Any, names: Mentioned) -> tuple[list[_Row], Collection]:
         rows, parts = _rows_of_array(x.view(np.ndarray))
         more, held = _rows_of_foreign(x)  # a mask, say
         return [*rows, *more], [*parts, *held]
-    if isinstance(x, tuple):
-        return [], x
     if isinstance(x, type):
         return _rows_of_class(x, names)
-    rows, parts = _rows_of_container(x)
     if kind is types.FunctionType and not is_library(x):
         return _rows_of_function(x, names)
-    if is_of_users(kind):
-        more, held = _rows_of_object(x, names)
-        return [*rows, *more], [*parts, *held]
-    return (rows, parts) if rows else _rows_of_foreign(x)
+    rows, parts = _rows_of_container(x), items_of(x)
+    more, held = _rows_of_object(x, names) if is_of_users(kind) else _rows_of_foreign(x)
+    return [*rows, *more], [*parts, *held]
 
 
 def _rows_of_function(x: Any, names: Mentioned) -> tuple[list[_Row], list]:
@@ -314,14 +330,17 @@ def _rows_of_class(x: type, names: Mentioned) -> tuple[list[_Row], list]:
     return rows, []
 
 
-def _rows_of_container(x: Any) -> tuple[list[_Row], Collection]:
+def _rows_of_container(x: Any) -> list[_Row]:
+    """Return what is to be compared of what can be written into in place."""
     if isinstance(x, (list, collections.deque)):
-        return [_Row(x, list(x), _same_parts, _put_parts)], x
+        return [_Row(x, list(x), _same_parts, _put_parts)]
     if isinstance(x, set):
-        return [_Row(x, list(x), _same_parts, _put_all)], ()
+        return [_Row(x, list(x), _same_parts, _put_all)]
     if isinstance(x, dict):
-        return [_Row(x, dict(x), _same_dict, _put_all)], x.values()
-    return [], ()
+        return [_Row(x, dict(x), _same_dict, _put_all)]
+    if isinstance(x, BaseException):
+        return [_Row(x, {"args": x.args}, _same_slots, _put_slots)]
+    return []
 
 
 def is_of_users(kind: type) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import types
+from typing import Any
 
 from autodiff.closures import outer_assignments
+from autodiff.compiler.recording.content_guards import BY_TEXT
 from autodiff.compiler.recording.dependency import content_of_cell
 from chainrules_core.interpreter.places import codes_in
 
@@ -17,6 +20,17 @@ _ANYTHING = frozenset(
 )  # fmt: skip
 """What may read anything, or a state that is not at hand (the context of decimal numbers)."""
 _NAMED = (types.BuiltinFunctionType, types.FunctionType, types.ModuleType, type)
+
+
+def is_reader(x: Any) -> bool:
+    """Whether this is a function of Python's that reads variables or attributes by text."""
+    if isinstance(x, types.BuiltinFunctionType):
+        is_function = isinstance(x.__self__, types.ModuleType)
+    else:
+        is_function = isinstance(x, (types.FunctionType, type))
+    if not is_function or (x.__name__ not in BY_TEXT and x.__name__ not in _ANYTHING):
+        return False
+    return (x.__module__ or "").partition(".")[0].lstrip("_") in sys.stdlib_module_names
 
 
 def mentioned_by(function: types.FunctionType) -> set[str]:

@@ -267,8 +267,10 @@ class Inputs:
         if len(self._places) > 1:  # one in two places would change in both
             names = ", ".join([f"id({name})" for name, _ in self._places.values()])
             self._unless(f"len({{{names}}}) != {len(self._places)}")
-        if self.recording.writes:  # maybe into the copy that a derivative inside made of it
-            for name, _, x in self._arrays:
+        for name, _, x in self._arrays:
+            # Written into is maybe the copy that a derivative inside made of it. If it is
+            # read-only, the function may have tried to, and caught the error.
+            if self.recording.writes or not x.flags.writeable:
                 self._unless(f"{name}.flags.writeable is not {x.flags.writeable}")
         if self.recording.may_copy and self.recording.writes:
             for name, _, x in self._arrays:

@@ -76,7 +76,7 @@ from autodiff.structured.reading.recursion import (
     names_bound_in,
     nonlocal_names,
 )
-from autodiff.structured.reading.scopes import AttributeView, LocalFunction, Scope
+from autodiff.structured.reading.scopes import LocalFunction, Scope
 
 if TYPE_CHECKING:
     from autodiff.structured.list_arguments import ListArgument
@@ -382,10 +382,8 @@ class FunctionReader(DerivativeReader):
         self.decomposed.add(function)
         node = self.definition_of(function)
         scope = Scope(function, self.scope.depth + 1, blocks=self.depth)
-        for part in ("__code__", "__defaults__", "__kwdefaults__"):
-            self.guards.append((AttributeView(function), part, getattr(function, part)))
+        self.guard_code(function)
         last, named = function.__defaults__ or (), function.__kwdefaults__ or {}
-        self.guards += [(named, name, x) for name, x in named.items()]
         places = positional_parameters(node)
         values = dict(zip(places[len(places) - len(last) :], last, strict=True)) | named
         return node, scope, {name: functools.partial(self.const, x) for name, x in values.items()}

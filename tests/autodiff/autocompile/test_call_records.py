@@ -301,7 +301,7 @@ def test_a_program_that_is_wrong_is_not_used_again(monkeypatch):
         return np.sum(x**2)
 
     again(f, X)
-    variant = record_of(f).variants[0][0]
+    variant = record_of(f).variants[0]
     right = variant.run
     monkeypatch.setattr(variant, "run", lambda *args: (right(*args)[0], right(*args)[1] * 1.001))
     again(f, X, n=20)

@@ -183,6 +183,7 @@ class ObjectReader(SpecialMethodReader):
         """Read the construction of a named tuple."""
         cls = record.user_class()
         self.of_class(cls, "__new__")
+        self.guard_code(cls.__new__)
         return record(_bound_arguments(cls.__new__, args, named, self.const).values())
 
     def replaced(self, x: RecordValue, named: dict[str, Any]) -> RecordValue:
@@ -270,12 +271,18 @@ class ObjectReader(SpecialMethodReader):
         names = own_attributes(x.scope)
         return _instance_class(x.cls, names)([self.read_in(x.scope, name) for name in names])
 
+    def guard_code(self, function: types.FunctionType) -> None:
+        """Check at each call that a function has the same code and defaults."""
+        for part in ("__code__", "__defaults__", "__kwdefaults__"):
+            self.guards.append((AttributeView(function), part, getattr(function, part)))
+        named = function.__kwdefaults__ or {}
+        self.guards += [(named, name, x) for name, x in named.items()]
+
     def _bind_fields(
         self, owner: LocalObject, init: types.FunctionType, args: list, named: dict[str, Any]
     ) -> None:
         """Bind the fields of a dataclass as its generated ``__init__`` does."""
-        for part in ("__code__", "__defaults__", "__kwdefaults__"):
-            self.guards.append((AttributeView(init), part, getattr(init, part)))
+        self.guard_code(init)
         given = _bound_arguments(
             init, args, named, lambda x: x if x is _BY_FACTORY else self.const(x)
         )

@@ -161,6 +161,22 @@ def test_an_argument(runs: list[str]) -> None:
         np.testing.assert_allclose(made.scale, found[0])
 
 
+def with_defaults(a: Any, b: Any) -> Any:
+    total = 0.0
+    for k in range(len(a)):
+        total += Model(a[k]).at(b[k])
+    return total
+
+
+def test_defaults_of_a_class_may_change(
+    traced: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(with_defaults, traced, A, B)
+    assert "with_defaults" in runs
+    monkeypatch.setattr(Model.__new__, "__defaults__", (0.5, 7.0))
+    check(with_defaults, traced, A, B)
+
+
 @pytest.fixture
 def _restored() -> Iterator[None]:
     yield
