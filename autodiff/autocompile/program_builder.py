@@ -45,23 +45,19 @@ def make(record: CallRecord, expected: Any, call: DerivativeCall) -> None:
         record.why = f"its code could not be analysed: {error!r}"
         return
     start, before = clock(), mark()
-    arrays = [(x, _bits(x).copy()) for x in proof.arrays]
     try:
         with quiet(), uncollected:  # tracing has warned already; a recording has no garbage
             variant = _recorded(record, call, proof)
             is_right = _matches(variant, given, expected)
-        if _put_back(arrays):
-            record.why = "it writes into an array from outside"
-        elif not is_right:
+        if not is_right:
             record.why = "its values depend on the order of operations"
         elif not variant.leaves_arguments:
             record.why = "it writes into an argument that it is not differentiated for"
         elif proof.has_new_attributes():
             record.why = "it writes an attribute of a function"
     except BudgetExceededError:
-        _put_back(arrays)  # `record.recorded` delays the next attempt
+        pass  # `record.recorded` delays the next attempt
     except Exception as error:  # not the user's: tracing has just succeeded
-        _put_back(arrays)
         restore(before)
         record.note_failure(f"it cannot be recorded: {error}")
     else:
@@ -70,19 +66,6 @@ def make(record: CallRecord, expected: Any, call: DerivativeCall) -> None:
         else:
             _keep(record, variant, call.f)
     record.recorded += clock() - start
-
-
-def _bits(x: np.ndarray) -> np.ndarray:
-    """Return a view of an array as integers, which compare equal also for NaN."""
-    return x.view(np.uint64 if x.itemsize % 8 == 0 else np.uint8)
-
-
-def _put_back(arrays: list[tuple[np.ndarray, np.ndarray]]) -> bool:
-    """Undo what a recording has written into outer arrays; say whether there was anything."""
-    changed = [(x, before) for x, before in arrays if not np.array_equal(_bits(x), before)]
-    for x, before in changed:
-        _bits(x)[...] = before
-    return bool(changed)
 
 
 def _keep(record: CallRecord, variant: Any, f: Any) -> None:

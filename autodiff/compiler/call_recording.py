@@ -17,6 +17,7 @@ from autodiff.compiler.recording.content_guards import SIMPLE
 from autodiff.compiler.recording.dependency import Dependency
 from autodiff.compiler.recording.executed_code import Place, Watch, places_of
 from autodiff.compiler.recording.guard_source import checks_of
+from autodiff.compiler.recording.large_arrays import LargeArrays
 from autodiff.compiler.recording.ir import Program, Ref, Step, effect, guard, read_by_guards
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.compiler.recording.results import Outputs
@@ -79,6 +80,7 @@ def recorded(
     budget = budget or Budget()
     arguments = (*args, *kwargs.values())
     outside, places = _outer_reads(f, also, arguments)
+    large = LargeArrays(outside)
     watch, states = Watch(places, is_proved(places)), generator_states(arguments)
 
     def attempt(strict: bool = False) -> tuple:
@@ -89,19 +91,20 @@ def recorded(
     try:
         tape, inputs, outputs, parameters = attempt()
     except Exception as error:
-        for d in outside:
-            d.undo()
+        _undo(outside, large)
         if keep_loops or not getattr(error, "as_steps", False):
             raise
         keep_loops = True
         tape, inputs, outputs, parameters = attempt()
     if tape.assumes_no_nan and any(map(_is_nan, leaves_of(outputs.value))):
         tape, inputs, outputs, parameters = attempt(strict=True)
-    _check_unchanged(f, outside)
+    changed = _undo(outside, large)
+    if changed:
+        raise NotRecordedError(f"{name_of(f)} changes {changed[0]!r}, which is not its own")
     if watch.unseen:
         raise NotRecordedError(f"runs {watch.unseen}, which its code does not name")
     program = _program(tape, inputs, outputs)
-    inputs.checks[:0] = checks_of(outside, inputs.names)
+    inputs.checks[:0] = [*checks_of(outside, inputs.names), *large.checks(inputs.names)]
     inputs.names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
     loops = [(owner, not calls.is_one_step) for owner, calls in tape.loops.items()]
     builder = VariantBuilder(f, inputs, outputs, parameters, backend, loops, budget)
@@ -169,11 +172,9 @@ def generator_states(given: tuple) -> list[tuple[Any, Any]]:
     return [(g, g.bit_generator.state) for g in generators]
 
 
-def _check_unchanged(f: Callable, outside: list[Dependency]) -> None:
-    """Undo what a function has changed in its outer variables; raise if there is anything."""
-    changed = [d.label for d in outside if d.undo()]
-    if changed:
-        raise NotRecordedError(f"{name_of(f)} changes {changed[0]!r}, which is not its own")
+def _undo(outside: list[Dependency], large: LargeArrays) -> list[str]:
+    """Undo what a function has changed in its outer variables; return their names."""
+    return [d.label for d in outside if d.undo()] + large.undo()
 
 
 def _record_once(

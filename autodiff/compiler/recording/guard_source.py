@@ -54,29 +54,7 @@ def checks_of(outside: list[Dependency], names: Any) -> list[str]:
             if type(d.value) is not np.ndarray:
                 now = f"{names.of(content_of, 'content_of')}({value})"
             checks.append(f"if {now} != {names.of(d.content, 'content')}: return MISMATCH")
-    large = {id(x): x for d in outside if d.inside is not None for x in d.inside.large}
-    checks += [_content(x, names) for x in large.values()]
     return list(dict.fromkeys(checks))  # several functions may read one variable
-
-
-def _content(x: np.ndarray, names: Any) -> str:
-    """Return the statement that compares a large array with a copy.
-
-    What the function has computed from it alone is a constant of the program.
-    """
-    value, now, kind = (
-        names.of(x, "outer"),
-        names.of(bytes_of, "bytes_of"),
-        names.of(x.dtype, "dtype"),
-    )
-    held = names.of(bytearray(bytes_of(x)), "content")  # compares as fast as memory is read
-    changed = f"{value}.shape != {x.shape!r} or {value}.dtype != {kind} or {held} != {now}({value})"
-    return f"if {changed}: return MISMATCH"
-
-
-def bytes_of(x: np.ndarray) -> Any:
-    """Return the bytes of an array, those in its memory if they lie one after the other."""
-    return x.reshape(-1).view(np.uint8).data if x.flags.c_contiguous else x.tobytes()
 
 
 def _absence(d: Dependency, names: Any) -> str:
