@@ -33,7 +33,8 @@ FAILED: Any = object()
 """Returned instead of a result if a program raises an error, or NumPy would warn."""
 
 
-_Arrays = list[tuple[np.ndarray, np.ndarray, np.dtype]]
+Arrays = list[tuple[np.ndarray, np.ndarray, np.dtype]]
+"""Large outer arrays, each with its bits and dtype when a program was made."""
 
 
 class Settings:
@@ -81,7 +82,7 @@ class CallRecord:
 
     def __init__(self) -> None:
         self.parts: tuple = ()
-        self.variants: list[tuple[Any, _Arrays]] = []
+        self.variants: list[tuple[Any, Arrays]] = []
         self.why = ""
         self.calls = self.hits = self.misses = self.failures = 0
         self.recorded = 0.0
@@ -98,7 +99,7 @@ class CallRecord:
         """Return the result of the first program that accepts the arguments; `MISSED`; `FAILED`."""
         for i, (variant, arrays) in enumerate(self.variants):
             try:
-                if not _hold(arrays):
+                if not hold(arrays):
                     continue
                 with raising():  # on a warning, tracing repeats the call and warns
                     y = variant.run(*given)
@@ -168,7 +169,7 @@ def parts_of(f: Any) -> tuple:
     return parts
 
 
-def _hold(arrays: _Arrays) -> bool:
+def hold(arrays: Arrays) -> bool:
     """Whether the large outer arrays of a program hold what they held."""
     for now, had, kind in arrays:
         if now.dtype != kind or not np.array_equal(bits(now), had):

@@ -26,10 +26,6 @@ class ControlFlow(NameOrigins):
         """Check classes that are compared with those of values."""
         raise NotImplementedError
 
-    def _bind_attribute(self, node: ast.Attribute, origin: str) -> None:
-        """Check an attribute assignment."""
-        raise NotImplementedError
-
     def _statements(self, body: list[Any]) -> None:
         """Check statements in order."""
         for child in body:
@@ -44,10 +40,7 @@ class ControlFlow(NameOrigins):
     def _assign(self, node: ast.Assign) -> None:
         self.visit(node.value)
         for target in node.targets:
-            if isinstance(target, ast.Attribute):
-                self._bind_attribute(target, self._origin(node.value))
-            else:
-                self.visit(target)
+            self.visit(target)
         for target in node.targets:
             self._bind(target, node.value)
 

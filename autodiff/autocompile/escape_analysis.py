@@ -1,4 +1,4 @@
-"""Escape analysis: the origins of local values. A function may write only into what it creates."""
+"""Escape analysis: which local variables hold objects that the function itself has made."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-ARRAY, OWN, OBJECT, ARGUMENT, OTHER = "array", "own", "object", "argument", "other"
-"""Where a value comes from: an array or number created here, a container created here, an object
-created here, an argument, anything else."""
+OBJECT, OTHER = "object", "other"
+"""Where a value comes from: an object of a user-defined class created here, anything else."""
 
 
 class Impurity(Exception):  # noqa: N818 - not an error
@@ -18,11 +17,6 @@ class Impurity(Exception):  # noqa: N818 - not an error
 MISSING: Any = object()
 """The value of an unbound name."""
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-MADE_HERE = (
-    ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.List, ast.Dict, ast.Tuple, ast.ListComp,
-    ast.DictComp,
-)  # fmt: skip
-"""Expressions that create a new object."""
 
 
 class ScopeOrigins:
@@ -44,10 +38,9 @@ class ScopeOrigins:
         """Record an origin of a name anywhere in the function."""
         self.all.setdefault(name, set()).add(origin)
 
-    def begin(self, arguments: set[str], are_given: bool) -> None:
+    def begin(self, arguments: set[str]) -> None:
         """Set the origins at the start of the function."""
-        first = ARGUMENT if are_given else OTHER
-        self.now = {name: {first} if name in arguments else set() for name in self.all}
+        self.now = {name: {OTHER} if name in arguments else set() for name in self.all}
 
     def copied(self) -> dict[str, set[str]]:
         """Return a copy of the origins at the current statement."""
@@ -100,21 +93,6 @@ def bound_by(target: ast.expr, value: Any) -> Iterator[tuple[str, Any]]:
         yield from bound_by(target.value, None)
 
 
-def is_alone(statement: ast.stmt, function: ast.AST) -> bool:
-    """Whether no other code of a function is on the line where a statement begins."""
-    own = set(ast.walk(statement))
-    line = statement.lineno
-    for node in ast.walk(function):
-        first = getattr(node, "lineno", None)
-        if node in own or first is None:
-            continue
-        is_block = isinstance(getattr(node, "body", None), list)
-        last = first if is_block else getattr(node, "end_lineno", first)
-        if first <= line <= last:
-            return False
-    return True
-
-
 def is_at(node: ast.expr) -> bool:
     """Whether this is ``x.at[i]`` of JAX; a ufunc's method ``at`` cannot be indexed."""
     return (
@@ -122,9 +100,3 @@ def is_at(node: ast.expr) -> bool:
         and isinstance(node.value, ast.Attribute)
         and node.value.attr == "at"
     )
-
-
-def is_set_at(node: ast.Call) -> bool:
-    """Whether this is ``x.at[i].set(y)`` of JAX, which returns a new array."""
-    function = node.func
-    return isinstance(function, ast.Attribute) and function.attr == "set" and is_at(function.value)

@@ -19,7 +19,6 @@ from chainrules_core.interpreter.noticed import mark, restore
 from chainrules_core.interpreter.quiet import quiet
 
 _PLAIN = (int, float, complex, str, bool, type(None))
-_CONTAINERS = (tuple, list, dict)
 # Relative to the largest element of an array, and to the largest number in all results: where terms
 # of a gradient cancel, rounding errors are relative to the terms.
 _TOLERANCES = {
@@ -45,15 +44,15 @@ def make(record: CallRecord, expected: Any, call: DerivativeCall) -> None:
     except Exception as error:  # code that the analysis does not expect: keep tracing
         record.why = f"its code could not be analysed: {error!r}"
         return
-    if not proof.takes_containers and (objects or any(type(x) in _CONTAINERS for x in given)):
-        record.why = "what it writes into may be another's: a nest is given"
-        return
     start, before = clock(), mark()
+    arrays = [(x, call_records.bits(x).copy(), x.dtype) for x in proof.arrays]
     try:
         with quiet(), uncollected:  # tracing has warned already; a recording has no garbage
             variant = _recorded(record, call, proof)
             is_right = _matches(variant, given, expected)
-        if not is_right:
+        if not call_records.hold(arrays):
+            record.why = "it writes into an outer array"
+        elif not is_right:
             record.why = "its values depend on the order of operations"
         elif not variant.leaves_arguments:
             record.why = "it writes into an argument that it is not differentiated for"
@@ -68,16 +67,19 @@ def make(record: CallRecord, expected: Any, call: DerivativeCall) -> None:
         if record.why:
             variant.forget()
         else:
-            _keep(record, variant, call.f, proof)
+            _keep(record, variant, call.f, arrays)
+    finally:
+        for x, had, _ in arrays:  # small ones are put back where all other outer values are
+            if not np.array_equal(call_records.bits(x), had):
+                call_records.bits(x)[...] = had
     record.recorded += clock() - start
 
 
-def _keep(record: CallRecord, variant: Any, f: Any, proof: Proof) -> None:
+def _keep(record: CallRecord, variant: Any, f: Any, arrays: call_records.Arrays) -> None:
     """Add a program to a record."""
     _make_room(f)
     record.parts = call_records.parts_of(f)
     record.forget(call_records.MOST_VARIANTS - 1)
-    arrays = [(x, call_records.bits(x).copy(), x.dtype) for x in proof.arrays]
     record.variants = [(variant, arrays), *record.variants]
 
 
@@ -108,7 +110,7 @@ def _recorded(record: CallRecord, call: DerivativeCall, proof: Proof) -> Any:
     seconds = min(max(call_records.STALL, 2.0 * record.spent), call_records.LONGEST_STALL)
     budget = Budget(seconds, call_records.MOST_BYTES, may_unroll=True)
     return recorded(
-        derivative, call.args, call.kwargs, "python", (f,), exact, budget, proof.numbers,
+        derivative, call.args, call.kwargs, "python", (f,), exact, budget,
         is_proved=proof.names_all_code,
     )[0]  # fmt: skip
 

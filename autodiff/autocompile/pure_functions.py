@@ -32,14 +32,17 @@ _REFUSED = frozenset(known("reads_memory"))
 """Functions whose results depend on object identity, which programs do not follow."""
 _OF_PYTHON = frozenset(
     {
-        chr, collections.Counter, collections.OrderedDict, collections.defaultdict,
-        collections.deque, copy.copy, copy.deepcopy, heapq.merge, heapq.nlargest,
-        heapq.nsmallest, iter, itertools.chain.from_iterable, next, operator.itemgetter, ord,
+        bisect.insort_left, bisect.insort_right, chr, collections.Counter, collections.OrderedDict,
+        collections.defaultdict, collections.deque, copy.copy, copy.deepcopy, heapq.heapify,
+        heapq.heappop, heapq.heappush, heapq.heappushpop, heapq.heapreplace, heapq.merge,
+        heapq.nlargest, heapq.nsmallest, iter, itertools.chain.from_iterable, next,
+        operator.itemgetter, ord,
         *(kind for kind in vars(itertools).values() if isinstance(kind, type)),
     }
 )  # fmt: skip
-"""Functions and classes of Python that change nothing but iterators, which are never outer values.
-Unlike those of `autodiff.functions`, they are not functions of values alone."""
+"""Functions and classes of Python that change nothing but iterators, which are never outer values,
+and lists that they are given. Unlike those of `autodiff.functions`, they are not functions of
+values alone."""
 _STATEFUL = frozenset(
     {
         "CU", "callback", "disp", "formatter", "iprint", "options", "outer_v", "plot", "precision",
@@ -199,14 +202,6 @@ def _is_positional(g: Any, name: str) -> bool:
     return kind is not inspect.Parameter.KEYWORD_ONLY
 
 
-def makes_array(g: Any) -> bool:
-    """Whether a function returns a new array, or a number."""
-    try:
-        return isinstance(g, np.ufunc) or facts_of(g).is_own
-    except TypeError:
-        return False
-
-
 def function_behind(x: Any) -> Any:
     """Return the user's function that a cache or `contextlib.contextmanager` wraps; else None."""
     is_cache = type(x) is functools._lru_cache_wrapper
@@ -222,20 +217,6 @@ def _managed() -> Iterator[None]:
 _MANAGER = getattr(_managed, "__code__", None)
 
 
-def always_makes_array(g: Any) -> bool:
-    """Whether a function returns a new array whatever its arguments are, also of objects."""
-    facts = facts_of(g)
-    return facts.is_own and facts.is_container
-
-
-WRITING = frozenset(
-    {
-        bisect.insort_left, bisect.insort_right, heapq.heapify, heapq.heappop, heapq.heappush,
-        heapq.heappushpop, heapq.heapreplace,
-    }
-)  # fmt: skip
-"""Functions that do nothing but write into the list that they are given."""
-
 MUTATING = frozenset(
     {
         "add", "append", "appendleft", "at", "byteswap", "clear", "difference_update", "discard",
@@ -246,22 +227,6 @@ MUTATING = frozenset(
     }
 )  # fmt: skip
 """Methods that mutate containers and arrays."""
-
-MAKING = frozenset(
-    {
-        collections.Counter, collections.OrderedDict, collections.defaultdict, collections.deque,
-        dict, float, int, len, list, set, sorted,
-    }
-)  # fmt: skip
-"""What returns a number or a new container."""
-
-METHODS_MAKE_ARRAYS = frozenset(
-    {
-        "astype", "cumprod", "cumsum", "dot", "flatten", "max", "mean", "min", "prod", "repeat",
-        "std", "sum", "var",
-    }
-)  # fmt: skip
-"""Array methods that return new arrays or numbers; containers have none of these methods."""
 
 REFUSED = frozenset(
     {"base", "ctypes", "data", "dump", "flags", "strides", "throw", "tobytes", "tofile"}

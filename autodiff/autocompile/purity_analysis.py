@@ -5,9 +5,10 @@ to be pure, or a user-defined function with the same proof. By induction, its va
 arguments (numbers, arrays, and pytrees of them), constants, and results of such functions. Anything
 else is a doubt, and a function with a doubt is always traced.
 
-A function may write into what it creates. If it reads nothing from outside that can be written into
-(no array, list, dict or object), all that it can reach are its arguments and what it creates. Then
-it may write anywhere: the recording shows whether it writes into an argument.
+A function may write into what it creates. The proof refuses writes into what an outer name stands
+for. What other writes go into, the recording shows: it compares everything that comes from outside,
+and the arguments, with what was in them before. Each call of a program takes the same path, from
+the same outer values, so it would write into the same objects.
 """
 
 from __future__ import annotations
@@ -57,14 +58,6 @@ class Proof:
     ----------
     arrays : list of ndarray
         The large outer arrays that it reads; the proof holds for their present contents.
-    numbers : dict
-        (File, line) of ``t += h`` → ``t``, for statements that are pure only if that is a number:
-        a variable or an item (``d[k]``).
-    objects_compute : bool
-        Whether operators and methods with names of those of arrays may be the user's own, and
-        return anything. The proof begins without them, and is made again if there are some.
-    takes_containers : bool
-        Whether arguments may be lists, tuples or dicts.
 
     Raises
     ------
@@ -73,61 +66,30 @@ class Proof:
     """
 
     def __init__(self, f: Any, objects: Sequence = ()) -> None:
-        self.objects_compute = False
-        self._prove(f, objects)
-        if self._reads_mutable and self.classes.compute():
-            self.objects_compute = True
-            self._prove(f, objects)
-
-    def _prove(self, f: Any, objects: Sequence) -> None:
         self.arrays: list[np.ndarray] = []
-        self.numbers: dict[tuple[str, int], str] = {}
-        self.takes_containers = True
-        self._reads_mutable = False  # from outside
-        self._write: Impurity | None = None  # the first write that may be into something outside
         # The lowest output position of the library functions that are passed as values, and the
         # most arguments that any function value is called with: they must not meet.
         self.first_output = self.most_given = -1.0
         self.classes = UserClasses()
         self._functions: dict[int, types.FunctionType] = {}
-        given: tuple[Any, ...] = ()
-        self._first = f
+        parts: tuple[Any, ...] = (f,)
         if type(f) is functools.partial:
-            self._first, given = f.func, (*f.args, *f.keywords.values())
+            parts = f.func, *f.args, *f.keywords.values()
         elif type(f) is types.MethodType:
-            self._first, given = f.__func__, (f.__self__,)
-        self.is_recursive = False
+            parts = f.__func__, f.__self__
         for x in objects:
-            self.classes.take(x)
-        self.value((self._first, *given), name_of(f))
+            self.classes.enter(type(x), is_called=False)
+        self.value(parts, name_of(f))
         self._prove_classes()
-        self._prove_writes()
         if -1.0 < self.first_output < self.most_given:
             raise Impurity("a function that may write into an argument goes by another name")
-
-    def _prove_writes(self) -> None:
-        """Prove that nothing is written into that is outside."""
-        if not self._reads_mutable:
-            self.numbers = {}
-            self.takes_containers = True
-            return
-        doubt = self._write or self.classes.doubtful_write()
-        if doubt is not None:
-            raise doubt
-        if self.is_recursive and not self.takes_containers:
-            raise Impurity("what it writes into may be another's: it calls itself")
-
-    def note_write(self, doubt: Impurity) -> None:
-        """Note a write that may be into something outside, if the function reads such a thing."""
-        self._write = self._write or doubt
 
     def names_all_code(self, places: set[Place]) -> bool:
         """Whether of the user's code only functions at these places run, and rules.
 
         Objects of the user's classes may have more: Python and projections look for methods.
         """
-        has_objects = self.classes.kinds or self.classes.given
-        if self.numbers or has_objects:
+        if self.classes.kinds or self.classes.given:
             return False
         return places_of(self._functions.values()) <= places
 
@@ -158,7 +120,6 @@ class Proof:
         if type(g) is not types.FunctionType:
             raise Impurity(f"{name_of(g)} is not followed")
         if id(g) in self._functions:
-            self.is_recursive = self.is_recursive or g is self._first
             return
         self._functions[id(g)] = g
         if g.__code__.co_flags & _SUSPENDABLE:
@@ -172,7 +133,7 @@ class Proof:
             raise Impurity(f"the source of {name_of(g)} is not to be had")
         for default in (*(g.__defaults__ or ()), *(g.__kwdefaults__ or {}).values()):
             self.value(default, f"a default of {name_of(g)}")
-        PurityVisitor(self, g, g is self._first, kind, is_of_class).definition(found.node)
+        PurityVisitor(self, g, kind, is_of_class).definition(found.node)
 
     def called(self, g: Any, label: str, given: float) -> None:
         """Prove an outer value that is called with at most `given` arguments."""
@@ -201,19 +162,14 @@ class Proof:
         elif type(x) is types.FunctionType and not is_library(x) and not pure_functions.is_pure(x):
             self.function(x)
         elif type(x) is np.ndarray and x.dtype.kind in "fciub":
-            self._reads_mutable = True
             self._array(x, label)
         elif is_plain_class(x):
             raise Impurity(f"{label} is a class, and goes by another name")
         elif is_plain_class(type(x)) and not isinstance(x, BaseException):
-            self._reads_mutable = True
             self.classes.hold(x)
         elif type(x) in (list, dict):
-            self._reads_mutable = True
             if content_of(x) is None:
                 self._items(x, label)
-        elif type(x) is types.BuiltinFunctionType and x in pure_functions.WRITING:
-            self.note_write(Impurity(f"{label} may write into something from outside"))
         elif not callable(x) or not pure_functions.is_pure(x):
             kind = type(x).__name__  # its own `__repr__` may do anything
             raise Impurity(f"{label} may change, or have side effects (a {kind})")

@@ -16,19 +16,15 @@ import numpy as np
 from autodiff.autocompile import pure_functions, user_classes
 from autodiff.autocompile.control_flow import ControlFlow
 from autodiff.autocompile.escape_analysis import (
-    ARRAY,
     COMPREHENSIONS,
     MISSING,
     OBJECT,
     OTHER,
-    OWN,
     ScopeOrigins,
     bindings,
     bound_by,
-    is_alone,
     is_at,
 )
-from autodiff.compiler.recording.executed_code import places_of
 from autodiff.compiler.recording.function_effects import SEEDED
 from autodiff.intercept.source.library_code import is_library
 from autodiff.intercept.source.name_bindings import dotted
@@ -47,9 +43,7 @@ class PurityVisitor(ControlFlow):
     def definition(self, node: Any) -> None:
         """Check a function, except for its defaults, which belong to the enclosing scope."""
         body = node.body if isinstance(node.body, list) else [node.body]
-        is_first = self.is_first and not self.scopes
         if not self.scopes:
-            self.node = node
             declared = [n.names for n in ast.walk(node) if isinstance(n, ast.Nonlocal)]
             self.shared = {name for names in declared for name in names}
             self.proof.classes.mentioned |= user_classes.names_in(node)
@@ -72,9 +66,7 @@ class PurityVisitor(ControlFlow):
         names.now = {name: {OTHER} for name in names.all}
         for name, value in bound:
             names.add(name, self._origin(value))
-        names.begin(
-            {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)} - variadic, is_first
-        )
+        names.begin({a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)})
         self._statements(body)
         self.scopes.pop()
 
@@ -115,7 +107,7 @@ class PurityVisitor(ControlFlow):
 
     def _attribute(self, node: ast.Attribute) -> None:
         if not isinstance(node.ctx, ast.Load):
-            self._bind_attribute(node, OTHER)
+            self._bind_attribute(node)
             return
         value, rest = self._resolved(node)
         if value is not MISSING and not rest:
@@ -135,22 +127,15 @@ class PurityVisitor(ControlFlow):
         self.proof.classes.enter(kind, is_called=type(in_class(kind, name)) is classmethod)
         self.proof.classes.by_class.add(name)
 
-    def _bind_attribute(self, node: ast.Attribute, origin: str) -> None:
-        """Check an attribute assignment: only to ``self``, or to an object created here."""
+    def _bind_attribute(self, node: ast.Attribute) -> None:
+        """Check that an attribute of an object is assigned, not one of an array."""
         owner = node.value
-        if not isinstance(owner, ast.Name) or isinstance(node.ctx, ast.Del):
-            raise self._doubt(node, "an attribute is written")
-        if owner.id == self.own:
-            self.proof.classes.writing.add(self.kind)
-        elif not self._is_local(owner.id):
-            raise self._doubt(node, "an attribute is written")
-        elif self._origins(owner.id) != {OBJECT}:
-            self.proof.note_write(self._doubt(node, "an attribute is written"))
-            if hasattr(np.ndarray, node.attr):
-                raise self._doubt(node, f"{node.attr!r} is written, perhaps of an array")
-        if node.attr.startswith("__"):
+        self._check_write(node, owner)
+        if hasattr(np.ndarray, node.attr) and not self._is_object(owner):
+            raise self._doubt(node, f"{node.attr!r} is written, perhaps of an array")
+        if node.attr.startswith("__") or isinstance(node.ctx, ast.Del):
             raise self._doubt(node, f"{node.attr!r} is written")
-        self.proof.classes.origins.setdefault(node.attr, set()).add(origin)
+        self.visit(owner)
 
     def _check_read(self, node: ast.Attribute) -> None:
         """Check that an attribute may be read, and check its owner."""
@@ -164,76 +149,17 @@ class PurityVisitor(ControlFlow):
 
     def _subscript(self, node: ast.Subscript) -> None:
         if not isinstance(node.ctx, ast.Load):
-            self._check_write(node, node.value, {ARRAY, OBJECT, OWN})
+            self._check_write(node, node.value)
         owner: Any = node.value
         self.visit(owner.value if is_at(node) else owner)
         self.visit(node.slice)
 
-    def _augmented_assign(self, node: ast.AugAssign) -> None:
-        target = node.target
-        if isinstance(target, ast.Name):
-            self._augmented_name(node, target.id)
-        elif isinstance(target, ast.Attribute):
-            self._check_write(node, target, {ARRAY, OWN})
-            self._bind_attribute(target, ARRAY)
-            self.visit(node.value)
-            return
-        elif isinstance(target, ast.Subscript):
-            if not self._is_item_of_own(target):
-                self._check_write(node, target.value, {ARRAY})
-            elif not self._origins(target.value.id) <= {ARRAY}:  # type: ignore[attr-defined]
-                self._require_number(node, target.value.id, ast.unparse(target))  # type: ignore[attr-defined]
-            if isinstance(node.op, ast.BitOr):  # the element may be a dict
-                doubt = self._doubt(node, "what is written into may be another's")
-                self.proof.note_write(doubt)
-        self.visit(target)
-        self.visit(node.value)
-
-    def _augmented_name(self, node: ast.AugAssign, name: str) -> None:
-        """Check that a variable was created here; else require that it is a number."""
-        if not (self._is_local(name) and self._origins(name) <= {ARRAY, OWN}):
-            self._require_number(node, name, name)
-
-    def _require_number(self, node: ast.AugAssign, name: str, text: str) -> None:
-        """Require that a variable, or an item of it that `text` names, is a number here."""
-        place = self.g.__code__.co_filename, node.lineno
-        is_seen = self._is_local(name) and place in places_of([self.g])
-        known = self.proof.numbers.setdefault(place, text)  # or from another file of this name
-        if not is_seen or not is_alone(node, self.node) or known != text:
-            doubt = self._doubt(node, f"{text!r}, which is written into, may be another's")
-            self.proof.note_write(doubt)
-
-    def _is_item_of_own(self, target: ast.Subscript) -> bool:
-        """Whether this is an item, by a key without operations, of a variable created here."""
-        owner, key = target.value, target.slice
-        parts = key.elts if isinstance(key, ast.Tuple) else [key]
-        return (
-            isinstance(owner, ast.Name)
-            and self._is_local(owner.id)
-            and self._origins(owner.id) <= {ARRAY, OWN}
-            and all(isinstance(part, (ast.Name, ast.Constant)) for part in parts)
-        )
-
-    def _check_write(self, node: ast.AST, owner: ast.expr, allowed: set[str]) -> None:
-        """Note a write into a container or array that may not have been created here."""
-        if isinstance(owner, ast.Attribute) and self._is_own_object(owner.value):
-            doubt = self._doubt(node, f"{owner.attr!r}, which is written into, may be another's")
-            self.proof.classes.written.append((owner.attr, allowed, doubt))
-            return
-        if not isinstance(owner, ast.Name) or not self._is_local(owner.id):
-            self.proof.note_write(self._doubt(node, "what is written into may be another's"))
-        elif not self._origins(owner.id) <= allowed:
-            doubt = self._doubt(node, f"{owner.id!r}, which is written into, may be another's")
-            self.proof.note_write(doubt)
-
-    def _is_own_object(self, owner: ast.expr) -> bool:
-        """Whether this names ``self``, or an object created here."""
-        if not isinstance(owner, ast.Name):
-            return False
-        if owner.id == self.own:
-            self.proof.classes.writing.add(self.kind)  # then no object of it may be an outer one
-            return True
-        return self._is_local(owner.id) and self._origins(owner.id) == {OBJECT}
+    def _check_write(self, node: ast.AST, owner: ast.expr) -> None:
+        """Doubt a write into what an outer name stands for, or what is in it."""
+        while isinstance(owner, (ast.Attribute, ast.Subscript)):
+            owner = owner.value
+        if isinstance(owner, ast.Name) and not self._is_local(owner.id):
+            raise self._doubt(node, f"{owner.id!r}, which is written into, is another's")
 
     def _call(self, node: ast.Call) -> None:
         value, rest = self._resolved(node.func)
@@ -340,7 +266,8 @@ class PurityVisitor(ControlFlow):
             self._check_read(function)
             return
         if name in pure_functions.MUTATING and not name.startswith("__"):
-            self._check_write(node, function.value, {ARRAY, OWN})
+            if not isinstance(value, np.ufunc):  # `np.add.at` writes into its argument
+                self._check_write(node, function.value)
             self.visit(function.value)
             return
         place = pure_functions.PLACES_OF_OUT.get(name)
@@ -459,7 +386,6 @@ _CHECKS: dict[type, Any] = {
     ast.Name: PurityVisitor._name,
     ast.Attribute: PurityVisitor._attribute,
     ast.Subscript: PurityVisitor._subscript,
-    ast.AugAssign: PurityVisitor._augmented_assign,
     ast.Call: PurityVisitor._call,
     ast.Compare: PurityVisitor._compare,
     ast.FunctionDef: PurityVisitor._function,
@@ -483,8 +409,8 @@ _CHECKS: dict[type, Any] = {
     **dict.fromkeys(COMPREHENSIONS, PurityVisitor._comprehension),
 }
 _HARMLESS = (
-    ast.Return, ast.Expr, ast.Pass, ast.Break, ast.Continue, ast.BinOp, ast.UnaryOp, ast.BoolOp,
-    ast.IfExp, ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Slice,
-    ast.Starred, ast.Yield, ast.YieldFrom, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
-    ast.expr_context,
+    ast.AugAssign, ast.Return, ast.Expr, ast.Pass, ast.Break, ast.Continue, ast.BinOp,
+    ast.UnaryOp, ast.BoolOp, ast.IfExp, ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set,
+    ast.Slice, ast.Starred, ast.Yield, ast.YieldFrom, ast.operator, ast.unaryop, ast.boolop,
+    ast.cmpop, ast.expr_context,
 )  # fmt: skip

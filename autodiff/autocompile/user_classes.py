@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.autocompile import pure_functions
-from autodiff.autocompile.escape_analysis import OTHER, Impurity
+from autodiff.autocompile.escape_analysis import Impurity
 from autodiff.intercept.source.library_code import is_of_library
 from autodiff.structured.form.plain_classes import record_class
 from chainrules_core.tangents.fields import dict_of, in_class, is_special, slot_values
@@ -53,8 +52,6 @@ _NAMES_IN_GENERATED = frozenset(
         "super", "type",
     }
 )  # fmt: skip
-_OF_ARRAYS = pure_functions.METHODS_MAKE_ARRAYS | {"at", "copy", "set"}
-"""Array methods whose results code may write into, because they are new."""
 
 
 def is_plain_class(x: Any) -> bool:
@@ -182,13 +179,6 @@ class UserClasses:
         The names of the attributes that are read of classes themselves.
     made_by : set of type
         The classes with methods that make objects of the class of theirs.
-    writing : set of type
-        The classes with methods that assign attributes.
-    origins : dict
-        Name of an attribute → the origins of the values that methods assign to it.
-    written : list of tuple
-        Writes into attribute values: the name of the attribute, the allowed origins, and the doubt
-        to raise for others.
     most_given : float
         The most arguments of any method call.
     """
@@ -201,9 +191,6 @@ class UserClasses:
         self.given: list[Any] = []
         self.by_class: set[str] = set()
         self.made_by: set[type] = set()
-        self.writing: set[type] = set()
-        self.origins: dict[str, set[str]] = {}
-        self.written: list[tuple[str, set[str], Impurity]] = []
         self.most_given = -1.0
         self._seen: set[tuple[int, str]] = set()
 
@@ -216,12 +203,6 @@ class UserClasses:
         if not any(x is known for known in self.given):
             self.given.append(x)
             self.enter(type(x), False)
-
-    def take(self, x: Any) -> None:
-        """Record an object that is an argument: it holds other values at each call."""
-        self.enter(type(x), False)
-        for name in held_by(x):
-            self.origins.setdefault(name, set()).add(OTHER)
 
     def unproved(self) -> Iterator[tuple[Any, type | None, str]]:
         """Yield the attributes of classes and objects that code mentions, each only once.
@@ -240,7 +221,6 @@ class UserClasses:
                         yield from self._fields_of(base)
         for x in list(self.given):
             for name, value in held_by(x).items():
-                self.origins.setdefault(name, set()).add(OTHER)
                 if self._is_mentioned(name) and self._is_new(x, name):
                     yield value, None, f"{type(x).__name__}.{name}"
 
@@ -248,7 +228,6 @@ class UserClasses:
         """Record that a dataclass assigns its fields; yield their defaults and factories."""
         for name, field in vars(kind)["__dataclass_fields__"].items():
             self.mentioned.add(name)
-            self.origins.setdefault(name, set()).add(OTHER)
             for value in (field.default, field.default_factory):
                 if type(value).__name__ != "_MISSING_TYPE":
                     yield value, None, f"{kind.__name__}.{name}"
@@ -281,27 +260,6 @@ class UserClasses:
             for name in self.by_class:
                 if type(in_class(kind, name)) is types.FunctionType:
                     return Impurity(f"{kind.__name__}.{name} may be called without an object")
-        for x in self.given:
-            if not self.writing.isdisjoint(type(x).__mro__):
-                name = type(x).__name__
-                return Impurity(f"a method binds attributes of an object from outside ({name})")
-        return None
-
-    def compute(self) -> bool:
-        """Whether operators, or what looks like methods of arrays, may return anything."""
-        bases = {base for kind in self.kinds for base in _bases_of(kind)}
-        names = {
-            n for base in bases for n, x in _own_attributes(base) if not _is_generated(base, x)
-        }
-        like_methods = _OF_ARRAYS & self.called & (names | self.origins.keys())
-        return bool(like_methods or names & (_OPERATORS | _COMPARISONS))
-
-    def doubtful_write(self) -> Impurity | None:
-        """Return the doubt about a write into the value of an attribute, or None."""
-        for name, allowed, doubt in self.written:
-            is_shared = any(in_class(kind, name) is not None for kind in self.kinds)
-            if is_shared or not self.origins.get(name, {OTHER}) <= allowed:
-                return doubt
         return None
 
 

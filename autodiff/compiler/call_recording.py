@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,6 @@ def recorded(
     also: Sequence[Callable] = (),
     exact: bool = False,
     budget: Budget | None = None,
-    numbers: Mapping[Place, str] = types.MappingProxyType({}),
     keep_loops: bool = False,
     is_proved: Callable[[set[Place]], bool] = lambda _: False,
 ) -> tuple[Variant, Any]:
@@ -63,8 +61,6 @@ def recorded(
         Whether `f` is known to branch on the last bits of a value.
     budget : Budget, optional
         What recording and compiling may cost.
-    numbers : mapping
-        Which variables must be numbers at which lines.
     keep_loops : bool
         Whether loops run as structured programs; otherwise they are unrolled.
     is_proved : callable
@@ -83,7 +79,7 @@ def recorded(
     budget = budget or Budget()
     arguments = (*args, *kwargs.values())
     outside, places = _outer_reads(f, also, arguments)
-    watch, states = Watch(places, numbers, is_proved(places)), generator_states(arguments)
+    watch, states = Watch(places, is_proved(places)), generator_states(arguments)
 
     def attempt(strict: bool = False) -> tuple:
         restored(*states)  # so that each attempt draws the same numbers
@@ -95,8 +91,8 @@ def recorded(
     except Exception as error:
         for d in outside:
             d.undo()
-        if keep_loops or numbers or not getattr(error, "as_steps", False):
-            raise  # `numbers` cannot be checked in the lines that a structured program runs
+        if keep_loops or not getattr(error, "as_steps", False):
+            raise
         keep_loops = True
         tape, inputs, outputs, parameters = attempt()
     if tape.assumes_no_nan and any(map(_is_nan, leaves_of(outputs.value))):

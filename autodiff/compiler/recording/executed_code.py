@@ -5,9 +5,6 @@ Code that is reached in another way (by a library's wrapper, a C function, a tex
 read other variables. So the recording notes which code runs, and is discarded if some of it was not
 analysed. From Python 3.12 on, `sys.monitoring` shows each code object once, which takes hardly any
 time. Before, a trace function is called for each frame, and Python takes three times as long.
-
-``t += h`` rebinds `t` if it is a number, and writes into it if it is an array. Where the code does
-not show which, the value is checked when the line runs.
 """
 
 from __future__ import annotations
@@ -15,22 +12,16 @@ from __future__ import annotations
 import sys
 import threading
 import types
-from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
-from autodiff.compiler.compile_errors import NotRecordedError
-from autodiff.compiler.recording.content_guards import OURS, is_of_users
+from autodiff.compiler.recording.content_guards import OURS
 from autodiff.intercept.source.library_code import is_of_library
-from autodiff.trace.tracer import bare, is_tracer
 from chainrules_core import frule, rrule
 from chainrules_core.interpreter.places import MADE_HERE, codes_in, folder_of, is_library_file
 
 Place = tuple[str, int]
 """A file and a line."""
-_MISSING: Any = object()
 _OURS = (MADE_HERE, "<compiled ", *map(folder_of, OURS))
 """Prefixes of the names of files with our own code."""
 _OF_NAMED_TUPLES = "namedtuple_"
@@ -58,9 +49,6 @@ class Watch:
     ----------
     looked_into : set of tuple
         The lines of the functions that were analysed.
-    numbers : dict
-        (File, line) of a statement ``t += h`` or ``d[k] += h`` → the variable or item that must be
-        a number there.
     is_proved : bool
         Whether a proof says that no other code runs, unless a rule does. Then there is no trace
         function, which is slow.
@@ -69,21 +57,13 @@ class Watch:
     ----------
     unseen : str
         The name of a function that ran without having been analysed; "" if there is none.
-
-    Raises
-    ------
-    NotRecordedError
-        In the function, before it writes into a variable that must be a number and is none.
     """
 
-    def __init__(
-        self, looked_into: set[Place], numbers: Mapping[Place, str], is_proved: bool = False
-    ) -> None:
+    def __init__(self, looked_into: set[Place], is_proved: bool = False) -> None:
         self.unseen = ""
         self._is_proved = is_proved
         self._is_left_out = False
         self._looked_into = looked_into
-        self._numbers = numbers
         self._outer: Watch | None = None  # of another recording, whose trace function is replaced
         self._end: Callable[[], None] = _nothing
 
@@ -103,28 +83,19 @@ class Watch:
     def _monitored(self, tool: int) -> Callable[[], None]:
         """Have Python show each code object when it first runs; return what ends this."""
         events, thread = _monitoring.events, threading.get_ident()
-        with_numbers: list[types.CodeType] = []
 
         def starts(code: types.CodeType, offset: int) -> Any:
             if threading.get_ident() != thread:
                 return None  # this thread may run the code later, so it must be shown again
-            if self._note(sys._getframe(1)):
-                with_numbers.append(code)
-                _monitoring.set_local_events(tool, code, events.LINE)
+            self._note(sys._getframe(1))
             return _monitoring.DISABLE
 
         def is_thrown_into(code: types.CodeType, offset: int, error: BaseException) -> None:
             if threading.get_ident() == thread:
                 self._note(sys._getframe(1))
 
-        def at_line(code: types.CodeType, line: int) -> None:
-            if threading.get_ident() == thread:
-                self._check_number(sys._getframe(1))
-
         def end() -> None:
             _monitoring.set_events(tool, 0)
-            for code in with_numbers:
-                _monitoring.set_local_events(tool, code, 0)
             for event in callbacks:
                 _monitoring.register_callback(tool, event, None)
             _monitoring.free_tool_id(tool)
@@ -133,7 +104,6 @@ class Watch:
             events.PY_START: starts,
             events.PY_RESUME: starts,
             events.PY_THROW: is_thrown_into,
-            events.LINE: at_line,
         }
         for event, callback in callbacks.items():
             _monitoring.register_callback(tool, event, callback)
@@ -146,22 +116,19 @@ class Watch:
         before = sys.gettrace()
         outer = getattr(before, "watch", None) if type(before) is types.FunctionType else None
         self._outer = outer if isinstance(outer, Watch) else None
-        if before is not None and (self._numbers or (self._outer and self._outer._numbers)):
-            raise NotRecordedError("which variables are numbers cannot be seen under a debugger")
         if before is not None and self._outer is None:
             return _nothing
-        known: dict[int, tuple[types.CodeType, bool, Callable | None]] = {}  # keeps the codes alive
+        known: dict[int, tuple[types.CodeType, bool]] = {}  # keeps the codes alive
 
-        def called(frame: types.FrameType, event: str, arg: object) -> Callable | None:
+        def called(frame: types.FrameType, event: str, arg: object) -> None:
             # It has to be short.
             found = known.get(id(frame.f_code))
             if found is None:
-                at_line = self._at_line if self._note(frame) else None
-                needs_lines = at_line is not None or _is_of_users(frame)  # a debugger may begin
-                found = known[id(frame.f_code)] = frame.f_code, needs_lines, at_line
+                self._note(frame)
+                # A debugger may begin in the user's code.
+                found = known[id(frame.f_code)] = frame.f_code, _is_of_users(frame)
             if not found[1]:
                 frame.f_trace_lines = False  # saves a sixth of the time
-            return found[2]
 
         def end() -> None:
             if sys.gettrace() is called:
@@ -173,52 +140,14 @@ class Watch:
         sys.settrace(called)
         return end
 
-    def _note(self, frame: types.FrameType) -> bool:
-        """Check code that runs for the first time; whether variables in it must be numbers."""
+    def _note(self, frame: types.FrameType) -> None:
+        """Check code that runs for the first time."""
         code = frame.f_code
         is_known = (code.co_filename, code.co_firstlineno) in self._looked_into
         if not is_known and not self.unseen and _is_of_users(frame):
             self.unseen = code.co_qualname
         if self._outer is not None:
             self._outer._note(frame)
-        lines = code.co_lines() if self._numbers else ()
-        return any((code.co_filename, line) in self._numbers for *_, line in lines)
-
-    def _at_line(self, frame: types.FrameType, event: str, arg: object) -> Callable:
-        if event == "line":
-            self._check_number(frame)
-        return self._at_line
-
-    def _check_number(self, frame: types.FrameType) -> None:
-        """Raise if a variable must be a number at this line, and is none."""
-        code = frame.f_code
-        text = self._numbers.get((code.co_filename, frame.f_lineno), "")
-        name, _, key = text.partition("[")
-        # An expression of the line may be a function of its own.
-        if text and name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
-            x = frame.f_locals.get(name, _MISSING)
-            x = _item(x, eval(key[:-1], frame.f_globals, frame.f_locals)) if key else x
-            # Objects of the user's classes have operators of their own, which were analysed.
-            if type(bare(x)) not in _NUMBERS and not is_of_users(type(x)):
-                self.unseen = self.unseen or code.co_qualname  # if the function catches the error
-                raise NotRecordedError(f"{text!r}, which is written into, may be another's")
-
-
-def _item(x: Any, key: Any) -> Any:
-    """Return an item that is to be written into; a number where the write is into `x` itself."""
-    if type(bare(x)) is np.ndarray:
-        return 0.0 if bare(x).dtype.kind != "O" else _MISSING
-    if type(x) not in _CONTAINERS or is_tracer(key):
-        return _MISSING
-    try:
-        return list.__getitem__(x, key) if type(x) is list else dict.__getitem__(x, key)
-    except (LookupError, TypeError):  # so does the function, or it makes a new item
-        is_new = type(x) is not defaultdict or x.default_factory in _FACTORIES
-        return 0.0 if is_new else _MISSING
-
-
-_CONTAINERS = (list, dict, OrderedDict, Counter, defaultdict)
-_FACTORIES = (None, float, int, list, dict, set)
 
 
 def _has_rules_of_users() -> bool:
@@ -245,9 +174,6 @@ def _free_tool() -> int | None:
             continue
         return tool
     return None
-
-
-_NUMBERS = {bool, int, float, complex, *np.sctypeDict.values()} - {np.void, np.object_}
 
 
 def _is_of_users(frame: types.FrameType) -> bool:

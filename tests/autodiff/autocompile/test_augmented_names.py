@@ -1,4 +1,4 @@
-"""``t += h`` of a variable that may be another's: programs are made only where `t` is a number."""
+"""``t += h`` of a variable that may be another's: no program where this changes it."""
 
 import itertools
 import sys
@@ -199,11 +199,9 @@ def test_what_is_written_and_returned_is_that_of_tracing(way, kind, soon, monkey
                     assert one == other
                 else:
                     np.testing.assert_allclose(one, other, rtol=1e-12)
-        writes = kind in ARRAYS and way not in (
-            "of_x", "part_of_x", "rows", "one_line", "after_another"
-        )  # fmt: skip
-        writes = writes and (kind, way) != ("list", "view")  # part of a list is a new one
-        assert not (is_program and writes)
+        if is_program:  # at the end nothing changed: `t //= 2` ends with zeros
+            assert found[-1][1:3] == found[-2][1:3]
+            assert found[-1][3] == np.array(value).tolist()
 
 
 @pytest.mark.parametrize("way", ["parameter", "global", "of_x", "in_a_branch", "two_lines"])
@@ -241,7 +239,6 @@ def test_numbers_of_classes_that_write(soon):
 
 
 def test_numbers_under_a_debugger(soon):
-    """A recording sees them if Python has `sys.monitoring`; otherwise there is no recording."""
     module = module_of(
         "import numpy as np\nG = [1.0]\ndef f(x, t):\n    t += G[0]\n    return np.sum(x * t)\n"
     )
@@ -251,6 +248,5 @@ def test_numbers_under_a_debugger(soon):
             gradient(module.f, np.ones(2), 0.5, argnums=0)
     finally:
         sys.settrace(None)
-    has_programs = any(r.variants for r in call_records.records.values())
-    assert has_programs == hasattr(sys, "monitoring")
+    assert any(r.variants for r in call_records.records.values())
     sys.modules.pop(module.__name__)

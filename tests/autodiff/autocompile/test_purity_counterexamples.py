@@ -8,7 +8,7 @@ import pytest
 import scipy.linalg
 import scipy.optimize
 
-from autodiff import autocompile, gradient
+from autodiff import autocompile, automatic_compile, gradient
 from autodiff.autocompile import call_records
 from autodiff.autocompile.purity_analysis import Impurity, Proof
 
@@ -93,14 +93,6 @@ def overwrites(x, c):
     return np.sum(x)
 
 
-def writes_into_a_list_it_gives_itself(x, c, d, n):
-    c = c.copy()
-    c[0] += 1.0
-    if n:
-        writes_into_a_list_it_gives_itself(x, [d], d, 0)
-    return np.sum(x)
-
-
 def reads_a_number_of_the_users(x):
     return RATE * x
 
@@ -151,6 +143,26 @@ def imports_one_of_two(x, c):
     return np.sum(x)
 
 
+DOUBTS = [f for f in list(vars().values()) if getattr(f, "__module__", "") == __name__]
+DOUBTS = [f for f in DOUBTS if hasattr(f, "__code__")]
+
+
+@pytest.mark.parametrize("f", DOUBTS, ids=lambda f: f.__name__)
+def test_doubts(f):
+    f = functools.partial(f, [1.0])  # a function that reads nothing mutable may write
+    with pytest.raises(Impurity):
+        Proof(f)
+    assert autocompile.why_not(f)
+
+
+def writes_into_a_list_it_gives_itself(x, c, d, n):
+    c = c.copy()
+    c[0] += 1.0
+    if n:
+        writes_into_a_list_it_gives_itself(x, [d], d, 0)
+    return np.sum(x)
+
+
 def binds_in_a_default_within(x, c):
     y = np.zeros(3)
     for _ in range(2):
@@ -167,16 +179,32 @@ def adds_to_a_dict_in_an_array(x, c):
     return np.sum(x)
 
 
-DOUBTS = [f for f in list(vars().values()) if getattr(f, "__module__", "") == __name__]
-DOUBTS = [f for f in DOUBTS if hasattr(f, "__code__")]
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize(
+    "f, given",
+    [
+        (writes_into_a_list_it_gives_itself, lambda: (HELD, 1.0, 1)),
+        (binds_in_a_default_within, lambda: (np.ones(3),)),
+        (adds_to_a_dict_in_an_array, lambda: ({},)),
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_what_is_written_into_is_not_to_be_seen_in_the_code(f, given):
+    def reads(x, *args):
+        return f(x, *args) * HELD[0]
 
+    def outcomes():
+        found = []
+        for k in range(8):
+            args = given()
+            found.append([gradient(reads, np.ones(2) * k, *args, argnums=0), *args])
+        return found
 
-@pytest.mark.parametrize("f", DOUBTS, ids=lambda f: f.__name__)
-def test_doubts(f):
-    f = functools.partial(f, [1.0])  # a function that reads nothing mutable may write
-    with pytest.raises(Impurity):
-        Proof(f)
-    assert autocompile.why_not(f)
+    found, before = outcomes(), automatic_compile(False)
+    try:
+        np.testing.assert_equal(found, outcomes())
+    finally:
+        automatic_compile(before)
 
 
 def hands_on_a_function(x):
