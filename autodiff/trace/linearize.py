@@ -374,7 +374,6 @@ def _traced(
     x: Any, tape: Tape, given: TracedArguments | None, at_once: bool, containers: list
 ) -> Any:
     """Return a pytree with its leaves traced on `tape`."""
-
     nodes, records = tape.nodes, tape.records
 
     def trace(leaf: Any) -> Any:
