@@ -111,18 +111,14 @@ _NUMBERS = frozenset({float, np.float64, int})
 
 
 def _write_alone(target: Tracer, index: Any, value: Any) -> bool:
-    """Write into an array that nobody but its tracer holds; return whether it did.
+    """Write into an array that is no view and has none; return whether it did.
 
-    There are no views to be made anew then, and no pullback needs the old elements.
+    If somebody else holds the array, a pullback say, a copy takes its place first.
     """
-    if (
-        type(target._value) is not np.ndarray
-        or sys.getrefcount(target._value) != HELD_ONCE
-        or value is target
-        or not _is_no_view(target)
-    ):
-        return False
+    is_held = sys.getrefcount(target._value) != HELD_ONCE
     array, tape, kind = target._value, target._tape, type(value)
+    if type(array) is not np.ndarray or value is target or not _is_no_view(target):
+        return False
     x, place = value, None
     if kind is FloatTracer or kind is Tracer:
         x = value._value
@@ -133,7 +129,6 @@ def _write_alone(target: Tracer, index: Any, value: Any) -> bool:
     if (
         (not tape.records and tape is not CONSTANT)
         or array.dtype.kind != "f"
-        or array.base is not None
         or not array.flags.writeable
         or not (type(x) in _NUMBERS or (type(x) is np.ndarray and x.dtype.kind == "f"))
         or not (
@@ -141,7 +136,14 @@ def _write_alone(target: Tracer, index: Any, value: Any) -> bool:
         )
     ):
         return False
-    array[index] = x
+    if is_held or array.base is not None:
+        if type(x) is np.ndarray and np.may_share_memory(x, array):
+            return False
+        array = copy_of(array)
+        array[index] = x
+        target._value = array
+    else:
+        array[index] = x
     if tape is not CONSTANT:
         is_left = target._tape is tape and not _is_whole(target, (), index)
         before = target._index if is_left else None
