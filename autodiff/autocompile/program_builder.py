@@ -17,7 +17,9 @@ from autodiff.trace.pytree import leaves_of, parts_of
 from chainrules_core.interpreter.collector import uncollected
 from chainrules_core.interpreter.noticed import mark, restore
 from chainrules_core.interpreter.quiet import quiet
+from chainrules_core.registry.pending import load_imported
 
+load_imported()  # rules of packages that came with the compiler would drop the first program
 _PLAIN = (int, float, complex, str, bool, type(None))
 # Relative to the largest element of an array, and to the largest number in all results: where terms
 # of a gradient cancel, rounding errors are relative to the terms.
