@@ -92,8 +92,7 @@ class CallRecord:
         """Return the result of the first program that accepts the arguments; `MISSED`; `FAILED`."""
         for i, variant in enumerate(self.variants):
             try:
-                with raising():  # on a warning, tracing repeats the call and warns
-                    y = variant.run(*given)
+                y = raising(variant.run, *given)  # on a warning, tracing repeats the call and warns
             except Exception:  # if it is the user's, tracing raises it again
                 return FAILED
             if y is not _mismatch():
@@ -143,12 +142,12 @@ records: dict[tuple, CallRecord] = caches.register("records", {})
 
 def parts_of(f: Any) -> tuple:
     """Return the objects that identify a function: the same if a loop creates it repeatedly."""
-    if type(f) is functools.partial:
-        named = (*f.keywords, *f.keywords.values())
-        return (*parts_of(f.func), _POSITIONAL, *f.args, _NAMED, *named)
-    if type(f) is types.MethodType:
-        return (*parts_of(f.__func__), _POSITIONAL, f.__self__)
     if type(f) is not types.FunctionType:
+        if type(f) is functools.partial:
+            named = (*f.keywords, *f.keywords.values())
+            return (*parts_of(f.func), _POSITIONAL, *f.args, _NAMED, *named)
+        if type(f) is types.MethodType:
+            return (*parts_of(f.__func__), _POSITIONAL, f.__self__)
         return (f,)
     parts: tuple = f.__code__, f.__globals__
     if f.__closure__:

@@ -17,7 +17,9 @@ from autodiff.trace.pytree import leaves_of, parts_of
 from chainrules_core.interpreter.collector import uncollected
 from chainrules_core.interpreter.noticed import mark, restore
 from chainrules_core.interpreter.quiet import quiet
+from chainrules_core.registry.pending import load_imported
 
+load_imported()  # rules of packages that came with the compiler would drop the first program
 _PLAIN = (int, float, complex, str, bool, type(None))
 # Relative to the largest element of an array, and to the largest number in all results: where terms
 # of a gradient cancel, rounding errors are relative to the terms.
@@ -45,11 +47,14 @@ def make(record: CallRecord, expected: Any, call: DerivativeCall) -> None:
         record.why = f"its code could not be analysed: {error!r}"
         return
     start, before = clock(), mark()
+    arrays = [(x, call_records.bits(x).copy(), x.dtype) for x in proof.arrays]
     try:
         with quiet(), uncollected:  # tracing has warned already; a recording has no garbage
             variant = _recorded(record, call, proof)
             is_right = _matches(variant, given, expected)
-        if not is_right:
+        if not call_records.hold(arrays):
+            record.why = "it writes into an outer array"
+        elif not is_right:
             record.why = "its values depend on the order of operations"
         elif not variant.leaves_arguments:
             record.why = "it writes into an argument that it is not differentiated for"

@@ -17,8 +17,8 @@ from autodiff.compiler.recording.content_guards import SIMPLE
 from autodiff.compiler.recording.dependency import Dependency
 from autodiff.compiler.recording.executed_code import Place, Watch, places_of
 from autodiff.compiler.recording.guard_source import checks_of
-from autodiff.compiler.recording.large_arrays import LargeArrays
 from autodiff.compiler.recording.ir import Program, Ref, Step, effect, guard, read_by_guards
+from autodiff.compiler.recording.large_arrays import LargeArrays
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.compiler.recording.results import Outputs
 from autodiff.compiler.recording.signature_guards import MAY_CHANGE, Inputs, Names

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch import call as calls
+from autodiff.dispatch.arguments import PLAIN
 from autodiff.dispatch.call import CONFIG, NESTED, NO_RULE
 from autodiff.mutation.views import argument_itself, note_shared, settled
 from autodiff.trace.outer_products import OuterProducts
@@ -238,10 +239,11 @@ class Remade:
     def make(self, parent: Any) -> Any:
         """Make the call with `parent` in place of the argument."""
         args = list(self.args)
-        if not is_tracer(parent):  # a cotangent of this shape: what else is traced is over
-            args = settled(args)
         args[self.place] = parent
-        return calls.call(self.f, tuple(args), self.options)
+        if is_tracer(parent):
+            return calls.call(self.f, tuple(args), self.options)
+        # It is the array itself, or a cotangent of this shape: what else is traced is over.
+        return self.f(*[a if type(a) in PLAIN else settled(a) for a in args], **self.options)
 
 
 class OfLinear(Plan):

@@ -22,7 +22,7 @@ import numpy as np
 from autodiff.dispatch.arguments import PLAIN
 from autodiff.dispatch.call import NO_RULE
 from autodiff.explanation.lines import OURS, Line, stack_of
-from autodiff.mutation.assignment import Write
+from autodiff.mutation.write_nodes import Write
 from autodiff.trace.nodes import Leaf, Node, Part
 from autodiff.trace.observers import ObservedTape, Observer, argument_name, indices_on
 from autodiff.trace.pytree import is_perturbable, leaves_of

@@ -13,8 +13,6 @@ Filling an array of n elements therefore costs O(n) in all.
 
 from __future__ import annotations
 
-import dataclasses
-import operator
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -30,16 +28,15 @@ from autodiff.mutation.memory_layout import (
     axes_in_memory,
     copy_of,
     overlaps,
-    places_of,
     reads_what_it_writes,
 )
-from autodiff.trace.tape import CONSTANT, FLOAT64, Cotangents
+from autodiff.mutation.write_nodes import BasicWrite, Path, Write, recorder_of
+from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import is_recording
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
-from chainrules_core import NotImplementedTangent, ProjectTo, unbroadcast, zero_tangent
+from chainrules_core import NotImplementedTangent, ProjectTo, zero_tangent
 
 _WRITEABLE = 0x0400  # NPY_ARRAY_WRITEABLE
-Path = tuple[Callable[[Any], Any], ...]
 
 
 def root_and_path(target: Tracer) -> tuple[Tracer, Path]:
@@ -64,15 +61,8 @@ def family(root: Tracer) -> list[Tracer]:
 
 def assign_item(target: Tracer, index: Any, value: Any) -> None:
     """Do ``target[index] = value``."""
-    tape = target._tape if target._tape is not CONSTANT else getattr(value, "_tape", CONSTANT)
-    if tape is not CONSTANT and not tape.forward and not is_recording(tape):
-        tape.check_open()
-        raise MutationError(
-            "a thread that the function being differentiated has begun writes into a traced array. "
-            "What other threads make of that array meanwhile would be lost: return the values from "
-            "the thread, and write them where it was begun."
-        )
-    if type(value) is FloatTracer and _write_element(target, index, value):
+    _check_thread(target, value)
+    if _write_alone(target, index, value):
         return
     if not isinstance(target, np.ndarray):
         untraced(target)[index] = value  # raises the value's own error
@@ -98,45 +88,101 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
         _write(root, path, index, value, tape)
 
 
+def _check_thread(target: Tracer, value: Any) -> None:
+    """Raise if a write into a traced array is made by another thread than its tape's."""
+    tape = target._tape if target._tape is not CONSTANT else getattr(value, "_tape", CONSTANT)
+    if tape is not CONSTANT and not tape.forward and not is_recording(tape):
+        tape.check_open()
+        raise MutationError(
+            "a thread that the function being differentiated has begun writes into a traced array. "
+            "What other threads make of that array meanwhile would be lost: return the values from "
+            "the thread, and write them where it was begun."
+        )
+
+
 def is_writeable(x: np.ndarray) -> bool:
     """Whether an array may be written into; this does not warn, as ``x.flags.writeable`` may."""
     return bool(x.flags.num & _WRITEABLE)
 
 
-def _parts_of(index: Any) -> tuple:
-    return index if type(index) is tuple else (index,)
+_BASIC = frozenset({int, slice, type(Ellipsis), type(None), np.int64})
+"""The types of indices that choose elements by their positions, each once."""
+_NUMBERS = frozenset({float, np.float64, int})
 
 
-def _write_element(target: Tracer, index: Any, value: FloatTracer) -> bool:
-    """Write a float into one element if only the tracer holds the array; return whether it did."""
-    if type(target._value) is not np.ndarray:
+def _write_alone(target: Tracer, index: Any, value: Any) -> bool:
+    """Write into an array that is no view and has none; return whether it did.
+
+    If somebody else holds the array, a pullback say, a copy takes its place first.
+    """
+    is_held = sys.getrefcount(target._value) != HELD_ONCE
+    array, tape, kind = target._value, target._tape, type(value)
+    if type(array) is not np.ndarray or value is target or not _is_no_view(target):
         return False
-    if target._origin is not None or target._views is not None:
-        return False
-    if sys.getrefcount(target._value) != HELD_ONCE:
-        return False
-    array, tape = target._value, value._tape
+    x, place = value, None
+    if kind is FloatTracer or kind is Tracer:
+        x = value._value
+        if value._tape is not CONSTANT:
+            if tape is not CONSTANT and tape is not value._tape:
+                return False
+            tape, place = value._tape, value._index
     if (
-        array.dtype is not FLOAT64
-        or not (target._tape is tape or target._tape is CONSTANT)
-        or not tape.records
-        or array.base is not None
+        (not tape.records and tape is not CONSTANT)
+        or array.dtype.kind != "f"
         or not array.flags.writeable
+        or not (type(x) in _NUMBERS or (type(x) is np.ndarray and x.dtype.kind == "f"))
+        or not (
+            type(index) in _BASIC or (type(index) is tuple and _BASIC.issuperset(map(type, index)))
+        )
     ):
         return False
-    if type(index) is int:
-        if array.ndim != 1:
+    if is_held or array.base is not None:
+        if type(x) is np.ndarray and np.may_share_memory(x, array):
             return False
-    elif (
-        type(index) is not tuple
-        or len(index) != array.ndim
-        or not {int}.issuperset(map(type, index))
+        array = copy_of(array)
+        array[index] = x
+        target._value = array
+    else:
+        array[index] = x
+    if tape is not CONSTANT:
+        is_left = target._tape is tape and not _is_whole(target, (), index)
+        before = target._index if is_left else None
+        node = BasicWrite(before, place, index, getattr(x, "shape", ()), ProjectTo(array))
+        target._tape, target._index = tape, tape.add(node)
+    return True
+
+
+def _is_no_view(target: Tracer) -> bool:
+    """Whether an array is no view, and there are no views of it."""
+    views = target._views
+    if views is not None:
+        if any(view() is not None for view in views):
+            return False
+        target._views = None
+    return target._origin is None
+
+
+def adopt(target: Tracer, made: Any) -> bool:
+    """Replace all of an array by a result that nobody else has; return whether that was possible.
+
+    No elements are copied, and the tape needs no node.
+    """
+    if type(made) is not Tracer or made._tape.program or made._tape is CONSTANT:
+        return False
+    x, y = target._value, made._value
+    if (
+        type(x) is not np.ndarray
+        or type(y) is not np.ndarray
+        or x.dtype is not y.dtype
+        or x.shape != y.shape
+        or x.strides != y.strides
+        or y.base is not None
+        or not is_writeable(x)
+        or not _is_no_view(target)
     ):
         return False
-    array[index] = value._value
-    before = target._index if target._tape is tape else None
-    node = ElementWrite(before, value._index, index, ProjectTo(array))
-    target._tape, target._index = tape, tape.add(node)
+    _check_thread(target, made)
+    target._value, target._tape, target._index = y, made._tape, made._index
     return True
 
 
@@ -323,175 +369,5 @@ def disown(made: Tracer) -> None:
     """Remove a temporary view from its family: another tracer stands for it."""
     if made._origin is not None:
         views = made._origin.parent._views
-        made._origin.parent._views = [r for r in views if r() is not made]
+        made._origin.parent._views = [r for r in views if r() is not made] or None
         made._origin = None
-
-
-@dataclasses.dataclass(slots=True, eq=False)
-class Write:
-    """An array with some elements replaced.
-
-    The cotangent of the value written is that of these elements, the other elements' is that of the
-    array before.
-
-    Attributes
-    ----------
-    before, value : int or None
-        The nodes of the array before, and of the value; None for constants.
-    path : tuple of callable
-        The steps that lead from the array to the view that was written into.
-    index : Any
-        Which elements of the view were written.
-    shape : tuple of int
-        The shape of the value.
-    space : ProjectTo
-        The space of the array.
-    axes : tuple of int, optional
-        The order of the array's axes in memory, as of `axes_in_memory`.
-    recorder : Any
-        The recording that the index belongs to, if any.
-    """
-
-    before: int | None
-    value: int | None
-    path: Path
-    index: Any
-    shape: tuple
-    space: Any
-    axes: tuple[int, ...] | None = None
-    recorder: Any = None
-
-    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Propagate the cotangent to the array before and to the value."""
-        region, place, part = y_bar, self.index, None
-        in_place = type(y_bar) is np.ndarray and self.recorder is None
-        if in_place and self.before is None and not self.path and self.value is not None:
-            if place is Ellipsis and self.shape == y_bar.shape:
-                bars.put(self.value, y_bar, bars.owns_current)
-                return
-            bar = self._of_value(y_bar, place, None, in_place=False)
-            bars.put(self.value, bar, getattr(bar, "base", y_bar) is None)
-            return
-        if in_place:
-            if not bars.owns_current:
-                y_bar = region = y_bar.copy()
-            for step in self.path:
-                region = step(region)
-            in_place = not self.path or (
-                np.may_share_memory(region, y_bar) and axes_in_memory(y_bar) == self.axes
-            )
-        recorder = y_bar._tape if is_tracer(y_bar) else self.recorder
-        is_recorded = recorder is not None and recorder.program and not self.path
-        if not in_place and not is_recorded:
-            region, place, part = np.reshape(y_bar, (-1,)), self._positions(), self._part()
-        if self.value is not None:
-            bars.put(self.value, self._of_value(region, place, part), True)
-        if self.before is None:
-            return
-        if in_place:
-            region[place] = 0
-            bars.put(self.before, y_bar, True)
-        elif is_recorded:
-            bars.put(self.before, recorder.set_item(y_bar, place, 0.0), True)
-        else:
-            kept = self._at_places(_others, self.space.shape, place)
-            other: Any = np.zeros((), self.space.dtype)
-            if part is not None:
-                other = 1j * np.imag(y_bar) if part is np.real else np.real(y_bar)
-            bars.put(self.before, np.where(kept, y_bar, other), True)
-
-    def _part(self) -> Callable | None:
-        """Return ``np.real`` or ``np.imag`` if the path leads to this part of complex elements."""
-        if not self.path or self.space.dtype.kind != "c":
-            return None
-        probe = np.zeros(self.space.shape, complex)
-        region: Any = probe
-        for step in self.path:
-            region = step(region)
-        if np.iscomplexobj(region):
-            return None
-        region[...] = 1
-        return np.real if np.any(np.real(probe)) else np.imag
-
-    def _of_value(
-        self, region: Any, place: Any, part: Callable | None, in_place: bool = True
-    ) -> Any:
-        """Return the cotangent of the value; `in_place` says that `region` is then overwritten."""
-        bar = self._at_places(operator.getitem, region, place)
-        bar = bar if part is None else part(bar)
-        if in_place and type(bar) is np.ndarray and bar.base is not None:
-            bar = bar.copy()  # a view of what is about to be overwritten
-        winner = self._at_places(last_writes, np.shape(region), place)
-        if winner is not None:
-            bar = np.where(winner, bar, np.zeros((), self.space.dtype))
-        extra = len(self.shape) - np.ndim(bar)
-        if extra > 0:
-            bar = np.reshape(bar, (1,) * extra + np.shape(bar))
-        return bar if np.shape(bar) == self.shape else unbroadcast(bar, self.shape)
-
-    def _positions(self) -> np.ndarray:
-        """Return the flat indices of the elements written."""
-        region: Any = places_of(self.space.shape, self.axes)
-        if self.space.dtype.kind == "c":
-            region = region * (1 + 1j)  # both parts tell the position
-        for step in self.path:
-            region = step(region)
-        region = np.asarray(np.real(region)).astype(np.intp)
-        return self._at_places(operator.getitem, region, self.index)
-
-    def _at_places(self, f: Callable, x: Any, place: Any) -> Any:
-        """Return ``f(x, place)``, recorded if the index is."""
-        if self.recorder is None or is_tracer(x):
-            return f(x, place)
-        return self.recorder.call(f, (x, place), {})
-
-
-def recorder_of(index: Any) -> Any:
-    """Return the recording that an index, or a part of it, belongs to; None if there is none."""
-    if type(index) is tuple:
-        return next((tape for i in index if (tape := recorder_of(i)) is not None), None)
-    return index._tape if is_tracer(index) else None
-
-
-def _others(shape: tuple, places: Any) -> np.ndarray:
-    """Return a mask that is False at these flat indices."""
-    mask = np.ones(shape, bool)
-    mask.reshape(-1)[places] = False
-    return mask
-
-
-@dataclasses.dataclass(slots=True, eq=False)
-class ElementWrite:
-    """An array with one element replaced by a float."""
-
-    before: int | None
-    value: int
-    index: Any
-    space: Any
-
-    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Propagate the cotangent to the array before and to the value."""
-        index = self.index
-        if type(y_bar) is not np.ndarray:
-            write = Write(self.before, self.value, (), index, (), self.space)
-            write.hand_on(y_bar, bars, strong)
-            return
-        if not bars.owns_current:
-            y_bar = y_bar.copy()
-        bars.put(self.value, float(y_bar[index]), True)
-        if self.before is not None:
-            y_bar[index] = 0.0
-            bars.put(self.before, y_bar, True)
-
-
-def last_writes(shape: tuple, index: Any) -> np.ndarray | None:
-    """Return which of the writes at `index` are not overwritten; None if no index can repeat."""
-    if not any(
-        isinstance(part, (list, np.ndarray)) and np.asarray(bare(part)).dtype.kind != "b"
-        for part in _parts_of(index)
-    ):
-        return None
-    written = np.zeros(shape, np.intp)
-    ticket = np.arange(written[index].size).reshape(written[index].shape)
-    written[index] = ticket
-    return written[index] == ticket

@@ -13,7 +13,7 @@ from autodiff.dispatch.call import NO_RULE, by_rule, operate_by_rule, require_ru
 from autodiff.dispatch.dispatch_cache import ways_of
 from autodiff.fastpath.codegen.frequent_operations import note
 from autodiff.fastpath.elementwise import NOT_HERE, apply
-from autodiff.mutation.assignment import assign, assign_item, frozen
+from autodiff.mutation.assignment import adopt, assign, assign_item, frozen
 from autodiff.trace.checks.decisions import asked, note as note_decision
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
@@ -63,7 +63,8 @@ def _in_place(op: Callable) -> Callable:
         result = operate(self, other)
         if result is NotImplemented or not isinstance(self, np.ndarray):
             return result
-        assign(self, result)
+        if result is other or not adopt(self, result):
+            assign(self, result)
         return self
 
     return method

@@ -24,7 +24,7 @@ from autodiff.trace.checks.seeds import PULLBACK
 from autodiff.trace.labelled_data import TABLES
 from autodiff.trace.nodes import Leaf
 from autodiff.trace.observers import indices_on, new_tape
-from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves, map_variables
+from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves
 from autodiff.trace.tape import CONSTANT, FLOAT, Tape, sweep
 from autodiff.trace.trace_stack import recording
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
@@ -197,7 +197,7 @@ class Linearised:
         except NotImplementedTangentError as error:
             return self._followed(seeds, nested, error)
         for bar in found:
-            if bar != bar if type(bar) is float else has_nan(bar):
+            if bar != bar if type(bar) is float else bar is not None and has_nan(bar):
                 return sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
         return found
 
@@ -216,14 +216,13 @@ class Linearised:
     def _rebuilt(self, found: list) -> list:
         """Return a gradient for each argument, from the cotangents of all leaves."""
         remaining = iter(found)
-        gradients = []
-        for a in self.arguments:
-            if type(a) is float or is_perturbable(a):
-                gradient = _gradient_of_leaf(a, next(remaining))
-            else:
-                gradient = map_variables(a, lambda x: _gradient_of_leaf(x, next(remaining)))
-            gradients.append(gradient)
-        return self.chosen(gradients)
+
+        def gradient_of(x: Any) -> Any:
+            if type(x) is float or is_perturbable(x):
+                return _gradient_of_leaf(x, next(remaining))
+            return None
+
+        return self.chosen([map_leaves(a, gradient_of, every=True) for a in self.arguments])
 
     def chosen(self, gradients: list) -> list:
         """Return the gradients in the order of `argnums`, in which an argument may be repeated."""
@@ -368,14 +367,19 @@ def nothing_to_differentiate(f: Callable, args: tuple) -> ArgumentError:
     )
 
 
+_FLOAT_LEAF = Leaf(FLOAT)
+
+
 def _traced(
     x: Any, tape: Tape, given: TracedArguments | None, at_once: bool, containers: list
 ) -> Any:
     """Return a pytree with its leaves traced on `tape`."""
+    nodes, records = tape.nodes, tape.records
 
     def trace(leaf: Any) -> Any:
-        if type(leaf) is float:
-            return wrap(leaf, tape, tape.add(Leaf(FLOAT)))
+        if type(leaf) is float and records:
+            nodes.append(_FLOAT_LEAF)
+            return FloatTracer(leaf, tape, len(nodes) - 1)
         return _leaf(leaf, tape, given, at_once) if is_perturbable(leaf) else leaf
 
     made = map_leaves(x, trace, contents=True, copies=containers)
@@ -422,6 +426,8 @@ def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
             return bar
         if kind is Tracer and not bar._tape.program and _is_alike(bare(bar), bare(leaf)):
             return bar
+    if bar is None and type(leaf) is float:
+        return 0.0
     if isinstance(bar, NotImplementedTangent):
         bar = unknown(bar, None)  # raises an error
     if bar is None or isinstance(bar, AbstractZero):

@@ -432,6 +432,8 @@ class Cotangents:
         """Return the cotangents of the leaves, copied if somebody else may hold them."""
         values = self.values[:leaves]
         for i, bar in enumerate(values):
+            if bar is None:
+                continue
             is_own = self.owned[i] or type(bar) is OuterProducts
             if type(bar) not in FORCED:
                 bar = values[i] = unthunk(bar)

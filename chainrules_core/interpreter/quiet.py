@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any
 
@@ -50,22 +51,24 @@ class quiet:  # noqa: N801 - it reads like a function
         _variable.reset(self._before)
 
 
-class raising(quiet):  # noqa: N801 - it reads like a function
-    """Have floating-point errors, but for underflow, raised for the length of a ``with`` block.
+def raising(f: Callable, *args: Any) -> Any:
+    """Call a function with floating-point errors, but for underflow, raised.
 
     Examples
     --------
-    >>> with raising():
-    ...     np.float64(1.0) / 0.0
+    >>> raising(np.divide, np.float64(1.0), 0.0)
     Traceback (most recent call last):
         ...
-    FloatingPointError: divide by zero encountered in scalar divide
+    FloatingPointError: divide by zero encountered in divide
     """
-
-    __slots__ = ()
-
-    def __enter__(self) -> None:
-        self._before = _variable.set(_raised)
+    if _variable is None:  # NumPy keeps it elsewhere
+        with np.errstate(**_RAISED):
+            return f(*args)
+    before = _variable.set(_raised)
+    try:
+        return f(*args)
+    finally:
+        _variable.reset(before)
 
 
 _MILD = ("ignore", "warn")
@@ -127,4 +130,3 @@ def ignores_underflow() -> bool:
 
 if _variable is None:  # NumPy keeps it elsewhere
     quiet = functools.partial(np.errstate, all="ignore")  # type: ignore[misc,assignment]
-    raising = functools.partial(np.errstate, **_RAISED)  # type: ignore[misc,assignment]

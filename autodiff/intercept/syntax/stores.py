@@ -12,13 +12,17 @@ from autodiff.dispatch.arguments import PLAIN, innermost
 from autodiff.errors import untraced_array
 from autodiff.intercept.syntax import attributes, syntax_ops
 from autodiff.mutation import escape_check, written_arguments
+from autodiff.mutation.assignment import assign_item
 from autodiff.mutation.identity import as_key
 from autodiff.trace.trace_stack import check_free
-from autodiff.trace.tracer import Tracer
+from autodiff.trace.tracer import Tracer, shape_of
 
 
 def store(value: Any, target: Any, index: Any) -> None:
     """Do ``target[index] = value``; an array from outside cannot take a traced value."""
+    if type(target) is Tracer:
+        assign_item(target, index, value)
+        return
     if type(target) is memoryview:
         check_free(target)
     elif type(target) is np.ndarray or type(target) is np.flatiter:
@@ -121,8 +125,26 @@ def _keeps_items(kind: type) -> bool:
     )
 
 
+_BASIC = frozenset({int, slice, type(Ellipsis), type(None)})
+
+
+def _joined(owner: Any, key: Any, index: Any) -> tuple | None:
+    """Return `joined` if ``owner[key][index]`` of an array is ``owner[joined]``; else None."""
+    if type(owner) is not Tracer or type(key) is not int:
+        return None
+    shape = shape_of(owner)
+    parts = index if type(index) is tuple else (index,)
+    if len(shape) < 2 or not -shape[0] <= key < shape[0] or not _BASIC.issuperset(map(type, parts)):
+        return None
+    return (key, *parts)
+
+
 def store_in_item(value: Any, owner: Any, key: Any, index: Any, others: int = 0) -> None:
     """Do ``owner[key][index] = value``; an array that only the owner holds can be replaced."""
+    joined = _joined(owner, key, index)
+    if joined is not None:
+        assign_item(owner, joined, value)
+        return
     target = syntax_ops.item(owner, key)
     if (
         type(target) is np.ndarray
@@ -173,6 +195,9 @@ def change_item(owner: Any, index: Any) -> Callable:
 
 def change_item_in_item(owner: Any, key: Any, index: Any) -> Callable:
     """Do `change_item` for ``owner[key][index]``."""
+    joined = _joined(owner, key, index)
+    if joined is not None:
+        return syntax_ops.augment_item(owner, joined, store)
 
     def put(value: Any, target: Any, index: Any) -> None:
         store_in_item(value, owner, key, index, 2)  # beside the two names of the target

@@ -25,6 +25,7 @@ from autodiff.dispatch.dispatch_cache import ways_of
 from autodiff.errors import missing_rule, not_connected
 from autodiff.intercept.source import rewritten_code
 from autodiff.intercept.source.library_code import is_library as is_library
+from autodiff.mutation.assignment import disown
 from autodiff.mutation.escape_check import is_only_held_by_caller, is_only_held_by_owner, receiver
 from autodiff.mutation.identity import as_key, holds, is_by_identity, same, settled
 from autodiff.mutation.written_arguments import watching
@@ -301,6 +302,10 @@ IN_PLACE: dict[str, Callable] = {
 IN_PLACE_LOCAL: dict[str, Callable] = {
     name: _in_place(getattr(operator, f"i{name}"), name, BINARY[name], True) for name in _BINARY
 }
+_OPERATIONS = {
+    augment[name]: BINARY[name] for augment in (IN_PLACE, IN_PLACE_LOCAL) for name in _BINARY
+}
+"""Operations in place → the same operations, which make a new array."""
 COMPARISON: dict[str, Callable] = {
     name: _comparison(getattr(operator, name), name, mirrored)
     for name, mirrored in (
@@ -359,6 +364,12 @@ def augment_item(owner: Any, index: Any, store: Callable) -> Callable:
 
     def change(augment: Callable, value: Any) -> Any:
         nonlocal before
+        if type(before) is Tracer is type(owner):
+            made = _OPERATIONS[augment](before, value)
+            if _is_like(made, before):  # so the operation in place would give the same
+                disown(before)
+                before = None  # it would hold the owner's memory
+                return store(made, owner, index)
         if type(before) is np.ndarray:
             if type(owner) is np.ndarray and before.base is not None:
                 before = receiver(before.copy(), value)  # the result is written into the owner
@@ -367,6 +378,12 @@ def augment_item(owner: Any, index: Any, store: Callable) -> Callable:
         return store(augment(before, value), owner, index)
 
     return change
+
+
+def _is_like(made: Any, before: Tracer) -> bool:
+    """Whether a result is an array of the shape and dtype of a traced array."""
+    x, y = bare(before), bare(made)
+    return type(x) is type(y) is np.ndarray and x.dtype is y.dtype and x.shape == y.shape
 
 
 def augment_attribute(owner: Any, before: Any, name: str, store: Callable) -> Callable:

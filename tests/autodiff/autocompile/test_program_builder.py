@@ -9,6 +9,7 @@ from autodiff import gradient
 from autodiff.autocompile import call_records, derivative_dispatch
 from autodiff.compiler.recording import recorder
 from autodiff.structured import recorded_calls, runtime
+from tests.helpers import run_python
 
 pytestmark = pytest.mark.usefixtures("soon")
 
@@ -101,3 +102,25 @@ def test_what_the_first_calls_took_longer_is_not_counted(monkeypatch):
     again(f, 1.0, n=3)
     record = record_of(f)
     assert record.spent == record.calls * 1.0
+
+
+FIRST = """
+from autodiff import gradient
+from autodiff.autocompile import call_records
+
+def f(x):
+    return x * x + 1.0
+
+call_records.Settings.loading = call_records.Settings.seconds = 0.0
+for _ in range(40):
+    gradient(f, 2.0)
+print(*[(r.calls, len(r.variants)) for r in call_records.records.values()])
+"""
+
+
+def test_the_first_program_stays(tmp_path):
+    """Loading the compiler loads rules, which would drop it."""
+    (tmp_path / "first.py").write_text(FIRST)
+    found = run_python(tmp_path / "first.py", AUTODIFF_COMPILE="1").stdout.split()
+    assert found[1] == "1)"
+    assert int(found[0].strip("(,")) < 25

@@ -1,6 +1,7 @@
 """quiet: floating-point errors ignored, and what was there before is there again."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,14 +42,20 @@ def test_the_setting_is_found() -> None:
 
 
 def test_errors_are_raised_but_for_underflow() -> None:
-    with raising():
-        assert np.exp(np.array([-1e4]))[0] == 0.0
-        for f, x in ((np.log, 0.0), (np.sqrt, -1.0), (np.exp, 1e4)):
-            with pytest.raises(FloatingPointError):
-                f(np.array([x]))
-            with quiet():
-                f(np.array([x]))
-    assert "raise" not in np.geterr().values()
+    assert raising(np.exp, np.array([-1e4]))[0] == 0.0
+    for f, x in ((np.log, 0.0), (np.sqrt, -1.0), (np.exp, 1e4)):
+        with pytest.raises(FloatingPointError):
+            raising(f, np.array([x]))
+        with quiet():
+            f(np.array([x]))
+        assert "raise" not in np.geterr().values()
+
+
+def test_errors_are_raised_wherever_numpy_keeps_the_setting(monkeypatch: Any) -> None:
+    monkeypatch.setattr(module, "_variable", None)
+    with pytest.raises(FloatingPointError):
+        raising(np.log, np.array([0.0]))
+    assert raising(np.add, 1.0, 2.0) == 3.0
 
 
 @pytest.mark.parametrize(
@@ -79,8 +86,7 @@ def test_whether_underflow_is_ignored() -> None:
                 assert not ignores_underflow()
                 with quiet():
                     assert ignores_underflow()
-                with raising():
-                    assert ignores_underflow()
+                assert raising(ignores_underflow)
                 assert not ignores_underflow()
         for mode in ("warn", "raise"):
             with np.errstate(divide=mode):
