@@ -45,6 +45,7 @@ from autodiff.structured.form.plain_classes import is_plain_class
 from autodiff.structured.levels import Callee, call_at_levels, has_levels
 from autodiff.structured.list_arguments import ListArgument
 from autodiff.structured.program_runs import ProgramRun
+from autodiff.structured.separate_loops import in_parts
 from autodiff.structured.settings import Settings
 from autodiff.trace.checks.decisions import UnnotedCall
 from autodiff.trace.tape import CONSTANT, Tape
@@ -146,13 +147,12 @@ def _called(
         args = placed
     if len(args) != programs.n:
         return body(*args)
-    body = functools.partial(_by_name, body, programs.keywords) if programs.keywords else body
     taken = Flattener(programs.takes_objects_apart, programs.takes_lists_whole)
     own = taken.form_of_captured(g) if programs.takes_captured else None
     form = taken.forms_of(args)
     if own is not None:
         form, args = (own, *form), (g, *args)
-        body = functools.partial(_with_captured, programs.keywords)
+    body = functools.partial(_traced, programs, None if own is not None else g, body)
     leaves = tuple(taken.leaves)
     tape = programs.tape_of(leaves)
     if tape is None:
@@ -163,15 +163,19 @@ def _called(
     return programs.call(g, body, args, leaves, form, tape, taken.objects)
 
 
-def _by_name(body: Callable, names: tuple[str, ...], /, *args: Any) -> Any:
-    """Call a function with its last arguments passed by keyword."""
-    n = len(args) - len(names)
-    return body(*args[:n], **dict(zip(names, args[n:], strict=True)))
-
-
-def _with_captured(names: tuple[str, ...], g: types.FunctionType, /, *args: Any) -> Any:
-    """Trace `g`, which is an argument because its captured values differ between calls."""
-    return _by_name(traced_body(g), names, *args)
+def _traced(
+    programs: Programs, g: types.FunctionType | None, body: Callable, /, *args: Any
+) -> Any:  # fmt: skip
+    """Trace a function; it is the first argument if its captured values differ between calls."""
+    if g is None:
+        g, *args = args  # type: ignore[assignment] # a list
+        body = traced_body(g)
+    if programs.is_divided:
+        divided = in_parts(g, _programs_of)
+        if divided is not None:
+            body, programs.separate_loops = divided
+    n = len(args) - len(programs.keywords)
+    return body(*args[:n], **dict(zip(programs.keywords, args[n:], strict=True)))
 
 
 def _placed(g: types.FunctionType, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
@@ -212,6 +216,8 @@ class Programs:
         self.takes_captured = is_inside(g)  # also once a call had new captured values
         self.takes_lists_whole = False  # one variable for each number did not work
         self.is_of_tangent = False  # the function is the tangent function of a program
+        self.is_divided = False  # its loops have programs of their own, because it has none
+        self.separate_loops: tuple = ()
         self.why: str | None = None
         self.name, self.file = g.__qualname__, g.__code__.co_filename
         self._function = weakref.ref(g)
@@ -257,7 +263,7 @@ class Programs:
             return self.timed(traced, args)
         plain, active = plain_and_active(leaves)
         if any(map(_is_nested, leaves)):
-            return self.call_at_levels(g, body, args, leaves, form)
+            return self.call_at_levels(g, body, args, leaves, form, otherwise)
         kinds = key_of(plain, active)
         if kinds is None or id(g.__globals__) != self.globals:
             return traced(*args)
@@ -310,18 +316,20 @@ class Programs:
         return with_attributes(program, recorded(run, leaves, tape), objects)
 
     def call_at_levels(
-        self, g: types.FunctionType, body: Callable, args: tuple, leaves: tuple, form: tuple
-    ) -> Any:
+        self, g: types.FunctionType, body: Callable, args: tuple, leaves: tuple, form: tuple,
+        otherwise: Callable | None = None,
+    ) -> Any:  # fmt: skip
         """Run a call in forward mode or at several trace levels."""
+        traced = otherwise or body
         if self.is_of_tangent and not has_levels(leaves):
             run = self._without_variables(g, body, leaves, form)
-            return body(*args) if run is None else finished(run.program, run.outs, leaves)
+            return traced(*args) if run is None else finished(run.program, run.outs, leaves)
         if self.has_checkpoints or not has_levels(leaves):
-            return body(*args)
+            return traced(*args)
         if not self.is_worth_it(leaves):
-            return self.timed(body, args)
+            return self.timed(traced, args)
         result = self.at_levels(g, body, leaves, form)
-        return body(*args) if result is NotImplemented else result
+        return traced(*args) if result is NotImplemented else result
 
     def _without_variables(
         self, g: types.FunctionType, body: Callable, leaves: tuple, form: tuple
@@ -373,15 +381,32 @@ class Programs:
         """Trace a call and record how long it takes."""
         start = time.perf_counter()
         result = body(*args)
-        self.last = time.perf_counter() - start
-        self.spent += self.last
+        self.note_time(time.perf_counter() - start)
         return result
+
+    def note_time(self, seconds: float) -> None:
+        """Note how long tracing a call has taken."""
+        self.last = seconds
+        self.spent += seconds
+
+    def may_be_worth_it(self) -> bool:
+        """Whether a program may be expected to pay, before anything is known of the arguments."""
+        return not self.spent or self.has_paid() or is_repeatable()
+
+    def has_paid(self) -> bool:
+        """Whether the traced calls have taken long enough for a program."""
+        return self.spent >= Settings.worth and self.last >= Settings.least
+
+    @property
+    def has_none(self) -> bool:
+        """Whether the source was read, and there is no program."""
+        return bool(self.known) and not any(self.known.values())
 
     def is_worth_it(self, leaves: tuple) -> bool:
         """Whether a program is expected to pay for reading the source."""
         if self.has_checkpoints or self.is_of_tangent or is_repeatable():
             return True
-        if self.spent >= Settings.worth and self.last >= Settings.least:
+        if self.has_paid():
             return True
         # At the first call, estimate the number of loop iterations.
         return not self.spent and self.turns(leaves) >= Settings.turns
@@ -443,6 +468,7 @@ class Programs:
             self.why = str(error)
         except Exception as error:  # a bug in the reader: the function is traced
             self.why = f"{type(error).__name__} while it was read: {error}"
+        self.is_divided = not (self.has_checkpoints or self.is_of_tangent)
         return None
 
 

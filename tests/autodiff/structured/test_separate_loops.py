@@ -1,0 +1,220 @@
+"""Loops in functions that are not read as a whole have programs of their own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import autodiff
+from autodiff import gradient
+from autodiff.structured import calls
+from tests.helpers import check_gradient
+
+X = np.array([0.3, -0.4, 1.2, 0.7, -0.9])
+
+
+class Clock:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+
+def after_unread_code(x):
+    json.dumps({})
+    y = x * 1.0
+    for i in range(6):
+        y = np.sin(y) * x[i % 5]
+    return np.sum(y)
+
+
+def in_a_context(x):
+    with Clock():
+        s = 0.0
+        for i in range(len(x)):
+            s = s * 0.5 + x[i] ** 2
+    return s
+
+
+def in_a_loop(x):
+    total = 0.0
+    for k in range(3):
+        json.dumps(k)
+        for v in x:
+            total = total * 0.9 + v * v * (k + 1)
+    return total
+
+
+def appends(x):
+    json.dumps({})
+    found = []
+    last = x[0]
+    for v in x:
+        last = 0.5 * last + v
+        found.append(last)
+    return sum(f * f for f in found) + last
+
+
+def returns_early(x):
+    json.dumps({})
+    y = 1.0
+    for k in range(50):
+        step = (y * y - 2.0 - x[0]) / (2.0 * y)
+        y = y - step
+        if abs(step) < 1e-12:
+            return y * (1.0 + 0.0 * k)
+    return 0.0 * y
+
+
+def returns_from_inner_loop(x):
+    json.dumps({})
+    s = 0.0
+    for i in range(5):
+        for j in range(5):
+            s = s + x[i] * x[j]
+            if i * j > 3:
+                return s * s
+    return s
+
+
+def reads_the_index_later(x):
+    json.dumps({})
+    s = 0.0
+    for i, v in enumerate(x):  # noqa: B007
+        s = s + v * v
+        if s > 1.0:
+            break
+    json.dumps(i)
+    return s * (i + 1)
+
+
+def writes_in_place(x):
+    json.dumps({})
+    y = np.zeros(5)
+    view = y[1:]
+    for i in range(4):
+        y[i + 1] = y[i] + x[i] ** 2
+    return np.sum(view**2)
+
+
+def calls_inner_functions(x):
+    json.dumps({})
+    c = x[1]
+
+    def step(y):
+        return y * c + 0.1
+
+    y = x[0]
+    for _ in range(6):
+        y = step(y)
+    return y * y
+
+
+def has_an_unbound_variable(x):
+    json.dumps({})
+    for v in x:
+        if v > 100.0:
+            big = v
+        else:
+            small = v * v
+    try:
+        return small + big
+    except UnboundLocalError:
+        return small
+
+
+def deletes_and_raises(x):
+    json.dumps({})
+    k, s = 0, 0.0
+    try:
+        for v in x:
+            s = s + v * v
+            k += 1
+            if k == 3:
+                raise ValueError
+    except ValueError:
+        s = s * k
+    return s
+
+
+def changes_in_an_outer_loop(x):
+    a, b = x[0], x[1]
+    for k in range(4):
+        json.dumps(k)
+        for v in x:
+            a = a * 0.5 + v * b
+        b = a - b
+    return a * b
+
+
+def keyword_only(x, *, n=3, scale=2.0):
+    json.dumps({})
+    s = 0.0
+    for _ in range(n):
+        s = s * scale + np.sum(x**2)
+    return s
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        after_unread_code, in_a_context, in_a_loop, appends, returns_early, reads_the_index_later,
+        returns_from_inner_loop, writes_in_place, calls_inner_functions, changes_in_an_outer_loop,
+        keyword_only,
+    ],
+)  # fmt: skip
+def test_loops_are_read_one_by_one(f: Callable, runs: list[str]) -> None:
+    for given in (X, X.astype(np.float32), 1.1 * X):
+        expected = np.asarray(f(given))
+        value, found = autodiff.value_and_gradient(f, given)
+        np.testing.assert_allclose(value, expected, rtol=1e-6)
+        assert found.dtype == given.dtype
+    assert f.__name__ in runs
+    check_gradient(f, X)
+
+
+@pytest.mark.parametrize("f", [has_an_unbound_variable, deletes_and_raises])
+def test_what_has_no_program_runs_as_written(f: Callable) -> None:
+    check_gradient(f, X)
+    check_gradient(f, 1.1 * X)
+
+
+@pytest.mark.parametrize("f", [after_unread_code, in_a_loop, appends, returns_early])
+@pytest.mark.parametrize("backend", ["auto", "python"])
+def test_compiled(f: Callable, backend: str, traced: Callable) -> None:
+    compiled = autodiff.compile(lambda x: gradient(f, x), backend=backend)
+    for given in (X, 1.1 * X, X):
+        np.testing.assert_allclose(compiled(given), traced(f, given), rtol=1e-11)
+
+
+def test_levels(traced: Callable) -> None:
+    def f(x):
+        return after_unread_code(x) * after_unread_code(x)
+
+    v = np.ones_like(X)
+    found = autodiff.hvp(f, X, v)
+    calls.Settings.enabled = False
+    try:
+        expected = autodiff.hvp(f, X, v)
+    finally:
+        calls.Settings.enabled = True
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def late_functions(x):
+    json.dumps({})
+    made = []
+    for i in range(3):
+        y = x[i] * 2.0
+        made.append(lambda v: v * y)  # noqa: B023
+    y = x[4]
+    return made[0](x[0]) + made[2](x[1])
+
+
+def test_functions_see_what_is_bound_later(traced: Callable) -> None:
+    np.testing.assert_array_equal(gradient(late_functions, X), traced(late_functions, X))
+    check_gradient(late_functions, X)
