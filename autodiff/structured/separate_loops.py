@@ -196,7 +196,7 @@ def in_parts(
         caches.keep_with(_in_parts, code, *(made or (None, ())))
         known = _in_parts[id(code)]
     _, new, loops = known
-    if new is None:
+    if new is None or loops[0].function.__globals__ is not g.__globals__:
         return None
     return find_source.rebuilt(g, new, {**helpers, _LOOPS: loops}), loops
 
@@ -311,6 +311,8 @@ class _Separating:
         ):
             return None
         own = names_bound(nodes)
+        if not own <= self.locals:  # private names of a class are others in its code
+            return None
         inside = {part for part in self.functions if part in parts}
         outside = [part for part in self.functions if part not in inside]
         # Functions keep the variables themselves, which would be others in the loop's function.

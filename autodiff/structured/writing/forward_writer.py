@@ -429,15 +429,13 @@ class ForwardWriter(SourceWriter):
         return f"{record}(({args}), {{{options}}}, {active!r})"
 
     def _forward_write(self, op: Op, block: Block) -> None:
-        if op.code == "break":
-            self.out.add(f"{op.data} = True")
-        elif op.code == "raise":
-            self.out.add("raise Changed")
+        texts = {"break": f"{op.data} = True", "raise": "raise Changed",
+                 "leave": f"{op.data}.__exit__(None, None, None)"}  # fmt: skip
+        if op.code in texts:
+            self.out.add(texts[op.code])
         elif op.code == "enter":
             name, options = op.data
             self.out.add_all([f"{name} = errstate(**{options!r})", f"{name}.__enter__()"])
-        elif op.code == "leave":
-            self.out.add(f"{op.data}.__exit__(None, None, None)")
         elif op.code == "show":
             given = "".join(f", {self.text(a)}" for a in op.args)
             self.out.add(f"add_message({self.constants.name(op.data)}{given})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import types
 from collections.abc import Callable
 
 import numpy as np
@@ -218,3 +219,89 @@ def late_functions(x):
 def test_functions_see_what_is_bound_later(traced: Callable) -> None:
     np.testing.assert_array_equal(gradient(late_functions, X), traced(late_functions, X))
     check_gradient(late_functions, X)
+
+
+def counts_outside(x):
+    json.dumps({})
+    k = 0
+
+    def count():
+        nonlocal k
+        k += 1
+        return k
+
+    s = 0.0
+    for v in x:
+        s = s + v * v * count()
+    return s * k
+
+
+class Holder:
+    def private_names(self, x):
+        json.dumps({})
+        __s = 0.0
+        for v in x:
+            __s = __s + v * v
+        return __s * 2.0
+
+
+def comes_from_an_iterator(x):
+    json.dumps({})
+    given = iter(x)
+    s = next(given)
+    for v in given:
+        s = s * 0.5 + v * v
+        if v > 1.0:
+            break
+    return s + sum(given)
+
+
+def changes_a_list(x):
+    json.dumps({})
+    rows = [x * 1.0, x * 2.0]
+    same = rows
+    for k in range(2):
+        rows[k] = rows[k] * x[k]
+    rows = [np.sum(row) for row in rows]
+    return np.sum(same[0] * same[1]) + rows[1]
+
+
+def rebinds_and_aliases(x):
+    json.dumps({})
+    y = z = x * 1.0
+    for k in range(3):
+        z = y
+        y = y * x[k]
+        z[0] = y[1]
+    return np.sum(y) + np.sum(z)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        counts_outside, Holder().private_names, comes_from_an_iterator, changes_a_list,
+        rebinds_and_aliases,
+    ],
+)  # fmt: skip
+def test_state_around_a_loop(f: Callable, traced: Callable) -> None:
+    for given in (X, 1.1 * X):
+        np.testing.assert_allclose(gradient(f, given), traced(f, given), rtol=1e-12)
+    check_gradient(f, X)
+
+
+def with_a_global(x):
+    json.dumps({})
+    s = 0.0
+    for v in x:
+        s = s * FACTOR + v * v
+    return s
+
+
+FACTOR = 0.5
+
+
+def test_functions_with_one_code_and_other_globals(traced: Callable) -> None:
+    other = types.FunctionType(with_a_global.__code__, {**globals(), "FACTOR": 2.0})
+    for f in (with_a_global, other, with_a_global):
+        np.testing.assert_allclose(gradient(f, X), traced(f, X), rtol=1e-12)
+    check_gradient(other, X)
