@@ -184,6 +184,8 @@ class CallReader(SequenceReader):
             raise UnsupportedError("a call of an unknown function")
         if f is sum and len(node.args) == 1 and not node.keywords:
             return self._sum_of_argument(node)
+        if f is sum:
+            return self._sum_from(*node.args, *[k.value for k in node.keywords])
         made = self.read_call(f, [*own, *self._arguments_of(f, node)], self._named(node))
         return self.displayed(node, made) if f is dict and type(made) is Named else made
 
@@ -229,6 +231,15 @@ class CallReader(SequenceReader):
             return self.read_call(sum, [made], {})
         is_sum = type(made) is Value and not made.kind.is_list
         return made if is_sum else self.read_call(sum, [made], {})
+
+    def _sum_from(self, items: ast.expr, start: ast.expr) -> Any:
+        """Read ``sum(items, start)`` with an array: Python adds the items to it in turn."""
+        first = self.value(start)
+        if not first.kind.is_array:
+            raise UnsupportedError("a sum with such a start")
+        return self.reduction(
+            [ast.Constant(operator.add), items, ast.Name(self.hold(first), ast.Load())]
+        )
 
     def _all_of(self, x: Value) -> Value:
         """Return the items of an array, as a list."""
