@@ -47,6 +47,7 @@ from autodiff.structured.list_arguments import ListArgument
 from autodiff.structured.program_runs import ProgramRun
 from autodiff.structured.separate_loops import in_parts
 from autodiff.structured.settings import Settings
+from autodiff.structured.traced_times import TracedTimes
 from autodiff.trace.checks.decisions import UnnotedCall
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import is_recording, program_tape
@@ -170,12 +171,14 @@ def _traced(
     if g is None:
         g, *args = args  # type: ignore[assignment] # a list
         body = traced_body(g)
-    if programs.is_divided:
-        divided = in_parts(g, _programs_of)
-        if divided is not None:
-            body, programs.separate_loops = divided
-    n = len(args) - len(programs.keywords)
-    return body(*args[:n], **dict(zip(programs.keywords, args[n:], strict=True)))
+    is_divided = programs.is_divided and programs.may_divide()
+    divided = in_parts(g, _programs_of) if is_divided else None
+    if divided is not None:
+        body, programs.separate_loops = divided
+    n, start = len(args) - len(programs.keywords), time.perf_counter()
+    result = body(*args[:n], **dict(zip(programs.keywords, args[n:], strict=True)))
+    programs.last = time.perf_counter() - start
+    return result
 
 
 def _placed(g: types.FunctionType, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
@@ -200,16 +203,16 @@ def _placed(g: types.FunctionType, args: tuple, kwargs: dict[str, Any]) -> tuple
     return tuple(placed)
 
 
-class Programs:
+class Programs(TracedTimes):
     """The programs of one function, by the kinds of its arguments.
 
     Functions with the same code share them: each call compares what the function has captured.
     """
 
     def __init__(self, g: types.FunctionType, has_checkpoints: bool = False) -> None:
+        super().__init__()
         self.has_checkpoints = has_checkpoints
         self.globals = id(g.__globals__)
-        self.spent = self.last = 0.0
         self.known: dict[tuple, Structured | None] = {}
         self.failures = 0
         self.takes_objects_apart = False  # it assigns their attributes, or they are often new
@@ -377,25 +380,11 @@ class Programs:
         programs.is_of_tangent = True
         return programs
 
-    def timed(self, body: Callable, args: tuple) -> Any:
-        """Trace a call and record how long it takes."""
-        start = time.perf_counter()
-        result = body(*args)
-        self.note_time(time.perf_counter() - start)
-        return result
-
-    def note_time(self, seconds: float) -> None:
-        """Note how long tracing a call has taken."""
-        self.last = seconds
-        self.spent += seconds
-
-    def may_be_worth_it(self) -> bool:
-        """Whether a program may be expected to pay, before anything is known of the arguments."""
-        return not self.spent or self.has_paid() or is_repeatable()
-
-    def has_paid(self) -> bool:
-        """Whether the traced calls have taken long enough for a program."""
-        return self.spent >= Settings.worth and self.last >= Settings.least
+    def may_divide(self) -> bool:
+        """Whether calls take long enough for programs of single loops, or there are such."""
+        if self.last >= Settings.least or program_tape() is not None:
+            return True
+        return any(any(loop.programs.known.values()) for loop in self.separate_loops)
 
     @property
     def has_none(self) -> bool:

@@ -168,13 +168,13 @@ def keyword_only(x, *, n=3, scale=2.0):
         keyword_only,
     ],
 )  # fmt: skip
-def test_loops_are_read_one_by_one(f: Callable, runs: list[str]) -> None:
+def test_loops_are_read_one_by_one(f: Callable, separate_runs: list[str]) -> None:
     for given in (X, X.astype(np.float32), 1.1 * X):
         expected = np.asarray(f(given))
         value, found = autodiff.value_and_gradient(f, given)
         np.testing.assert_allclose(value, expected, rtol=1e-6)
         assert found.dtype == given.dtype
-    assert f.__name__ in runs
+    assert f.__name__ in separate_runs
     check_gradient(f, X)
 
 
