@@ -192,7 +192,10 @@ def in_parts(
     code = original_of(g.__code__)
     known = _in_parts.get(id(code))
     if known is None:
-        made = _divided(g, code, programs_of)
+        try:
+            made = _divided(g, code, programs_of)
+        except (SyntaxError, ValueError, RecursionError):  # what is rewritten does not compile
+            made = None
         caches.keep_with(_in_parts, code, *(made or (None, ())))
         known = _in_parts[id(code)]
     _, new, loops = known
@@ -310,6 +313,8 @@ class _Separating:
             part.id for part in parts if isinstance(part, ast.Name)
         ):
             return None
+        if any(jumps(node, (ast.Break, ast.Continue)) for node in nodes[-1].orelse):  # type: ignore[attr-defined] # a loop
+            return None  # of an enclosing loop
         own = names_bound(nodes)
         if not own <= self.locals:  # private names of a class are others in its code
             return None

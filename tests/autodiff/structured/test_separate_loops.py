@@ -152,6 +152,22 @@ def changes_in_an_outer_loop(x):
     return a * b
 
 
+def continues_the_outer_loop(x):
+    s = 0.0
+    for k in range(4):
+        json.dumps(k)
+        for v in x:
+            if v * k > 2.0:
+                break
+            s = s + v * v
+        else:
+            if k == 1:
+                continue
+            s = s * 0.5
+        s = s + x[k]
+    return s
+
+
 def keyword_only(x, *, n=3, scale=2.0):
     json.dumps({})
     s = 0.0
@@ -178,7 +194,9 @@ def test_loops_are_read_one_by_one(f: Callable, separate_runs: list[str]) -> Non
     check_gradient(f, X)
 
 
-@pytest.mark.parametrize("f", [has_an_unbound_variable, deletes_and_raises])
+@pytest.mark.parametrize(
+    "f", [has_an_unbound_variable, deletes_and_raises, continues_the_outer_loop]
+)
 def test_what_has_no_program_runs_as_written(f: Callable) -> None:
     check_gradient(f, X)
     check_gradient(f, 1.1 * X)
