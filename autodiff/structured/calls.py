@@ -45,7 +45,9 @@ from autodiff.structured.form.plain_classes import is_plain_class
 from autodiff.structured.levels import Callee, call_at_levels, has_levels
 from autodiff.structured.list_arguments import ListArgument
 from autodiff.structured.program_runs import ProgramRun
+from autodiff.structured.separate_loops import in_parts
 from autodiff.structured.settings import Settings
+from autodiff.structured.traced_times import TracedTimes
 from autodiff.trace.checks.decisions import UnnotedCall
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import is_recording, program_tape
@@ -146,13 +148,12 @@ def _called(
         args = placed
     if len(args) != programs.n:
         return body(*args)
-    body = functools.partial(_by_name, body, programs.keywords) if programs.keywords else body
     taken = Flattener(programs.takes_objects_apart, programs.takes_lists_whole)
     own = taken.form_of_captured(g) if programs.takes_captured else None
     form = taken.forms_of(args)
     if own is not None:
         form, args = (own, *form), (g, *args)
-        body = functools.partial(_with_captured, programs.keywords)
+    body = functools.partial(_traced, programs, None if own is not None else g, body)
     leaves = tuple(taken.leaves)
     tape = programs.tape_of(leaves)
     if tape is None:
@@ -163,15 +164,21 @@ def _called(
     return programs.call(g, body, args, leaves, form, tape, taken.objects)
 
 
-def _by_name(body: Callable, names: tuple[str, ...], /, *args: Any) -> Any:
-    """Call a function with its last arguments passed by keyword."""
-    n = len(args) - len(names)
-    return body(*args[:n], **dict(zip(names, args[n:], strict=True)))
-
-
-def _with_captured(names: tuple[str, ...], g: types.FunctionType, /, *args: Any) -> Any:
-    """Trace `g`, which is an argument because its captured values differ between calls."""
-    return _by_name(traced_body(g), names, *args)
+def _traced(
+    programs: Programs, g: types.FunctionType | None, body: Callable, /, *args: Any
+) -> Any:  # fmt: skip
+    """Trace a function; it is the first argument if its captured values differ between calls."""
+    if g is None:
+        g, *args = args  # type: ignore[assignment] # a list
+        body = traced_body(g)
+    is_divided = programs.is_divided and programs.may_divide()
+    divided = in_parts(g, _programs_of) if is_divided else None
+    if divided is not None:
+        body, programs.separate_loops = divided
+    n, start = len(args) - len(programs.keywords), time.perf_counter()
+    result = body(*args[:n], **dict(zip(programs.keywords, args[n:], strict=True)))
+    programs.last = time.perf_counter() - start
+    return result
 
 
 def _placed(g: types.FunctionType, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
@@ -196,22 +203,24 @@ def _placed(g: types.FunctionType, args: tuple, kwargs: dict[str, Any]) -> tuple
     return tuple(placed)
 
 
-class Programs:
+class Programs(TracedTimes):
     """The programs of one function, by the kinds of its arguments.
 
     Functions with the same code share them: each call compares what the function has captured.
     """
 
     def __init__(self, g: types.FunctionType, has_checkpoints: bool = False) -> None:
+        super().__init__()
         self.has_checkpoints = has_checkpoints
         self.globals = id(g.__globals__)
-        self.spent = self.last = 0.0
         self.known: dict[tuple, Structured | None] = {}
         self.failures = 0
         self.takes_objects_apart = False  # it assigns their attributes, or they are often new
         self.takes_captured = is_inside(g)  # also once a call had new captured values
         self.takes_lists_whole = False  # one variable for each number did not work
         self.is_of_tangent = False  # the function is the tangent function of a program
+        self.is_divided = False  # its loops have programs of their own, because it has none
+        self.separate_loops: tuple = ()
         self.why: str | None = None
         self.name, self.file = g.__qualname__, g.__code__.co_filename
         self._function = weakref.ref(g)
@@ -257,7 +266,7 @@ class Programs:
             return self.timed(traced, args)
         plain, active = plain_and_active(leaves)
         if any(map(_is_nested, leaves)):
-            return self.call_at_levels(g, body, args, leaves, form)
+            return self.call_at_levels(g, body, args, leaves, form, otherwise)
         kinds = key_of(plain, active)
         if kinds is None or id(g.__globals__) != self.globals:
             return traced(*args)
@@ -310,18 +319,20 @@ class Programs:
         return with_attributes(program, recorded(run, leaves, tape), objects)
 
     def call_at_levels(
-        self, g: types.FunctionType, body: Callable, args: tuple, leaves: tuple, form: tuple
-    ) -> Any:
+        self, g: types.FunctionType, body: Callable, args: tuple, leaves: tuple, form: tuple,
+        otherwise: Callable | None = None,
+    ) -> Any:  # fmt: skip
         """Run a call in forward mode or at several trace levels."""
+        traced = otherwise or body
         if self.is_of_tangent and not has_levels(leaves):
             run = self._without_variables(g, body, leaves, form)
-            return body(*args) if run is None else finished(run.program, run.outs, leaves)
+            return traced(*args) if run is None else finished(run.program, run.outs, leaves)
         if self.has_checkpoints or not has_levels(leaves):
-            return body(*args)
+            return traced(*args)
         if not self.is_worth_it(leaves):
-            return self.timed(body, args)
+            return self.timed(traced, args)
         result = self.at_levels(g, body, leaves, form)
-        return body(*args) if result is NotImplemented else result
+        return traced(*args) if result is NotImplemented else result
 
     def _without_variables(
         self, g: types.FunctionType, body: Callable, leaves: tuple, form: tuple
@@ -369,19 +380,22 @@ class Programs:
         programs.is_of_tangent = True
         return programs
 
-    def timed(self, body: Callable, args: tuple) -> Any:
-        """Trace a call and record how long it takes."""
-        start = time.perf_counter()
-        result = body(*args)
-        self.last = time.perf_counter() - start
-        self.spent += self.last
-        return result
+    def may_divide(self) -> bool:
+        """Whether calls take long enough for programs of single loops, or there are such."""
+        if self.last >= Settings.least or program_tape() is not None:
+            return True
+        return any(any(loop.programs.known.values()) for loop in self.separate_loops)
+
+    @property
+    def has_none(self) -> bool:
+        """Whether the source was read, and there is no program."""
+        return bool(self.known) and not any(self.known.values())
 
     def is_worth_it(self, leaves: tuple) -> bool:
         """Whether a program is expected to pay for reading the source."""
         if self.has_checkpoints or self.is_of_tangent or is_repeatable():
             return True
-        if self.spent >= Settings.worth and self.last >= Settings.least:
+        if self.has_paid():
             return True
         # At the first call, estimate the number of loop iterations.
         return not self.spent and self.turns(leaves) >= Settings.turns
@@ -443,6 +457,7 @@ class Programs:
             self.why = str(error)
         except Exception as error:  # a bug in the reader: the function is traced
             self.why = f"{type(error).__name__} while it was read: {error}"
+        self.is_divided = not (self.has_checkpoints or self.is_of_tangent)
         return None
 
 

@@ -50,6 +50,8 @@ def loops_of(programs: Programs, is_recorded: bool = False) -> list[LoopState]:
     def state(line: int, what: str, why: str, function: str = programs.name) -> LoopState:
         return LoopState(function, f"{programs.file}:{line}", what, why)
 
+    own = [loop.programs for loop in programs.separate_loops if any(loop.programs.known.values())]
+    separate = [] if is_recorded else [row for one in own for row in loops_of(one)]
     known = [program for program in programs.known.values() if program is not None]
     if is_recorded or not known:
         what, why = TRACED, "a call takes too little time for a program to save any"
@@ -57,7 +59,8 @@ def loops_of(programs: Programs, is_recorded: bool = False) -> list[LoopState]:
             what, why = STEPS, "short enough to be recorded"
         if programs.why is not None:
             why = f"not read from its source: {programs.why}"
-        return [state(line, what, why) for line in programs.lines]
+        elsewhere = {line for one in own for line in one.lines}
+        return separate + [state(n, what, why) for n in programs.lines if n not in elsewhere]
     program = known[-1]
     return [
         state(node.line, *_state_of(program, node, is_inside), node.function or programs.name)

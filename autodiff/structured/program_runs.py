@@ -16,6 +16,7 @@ from autodiff.structured.list_arguments import (
     check_apart,
     lists_in,
 )
+from autodiff.structured.message_queue import messages_of_run, show_messages
 from autodiff.structured.runtime_library import is_finite
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tracer import TRACERS
@@ -43,6 +44,12 @@ class ProgramRun:
         self.form = form
         self.values = values
         self.state: tuple | None
+        with messages_of_run() as messages:
+            self._run(values)
+        show_messages(messages)
+
+    def _run(self, values: tuple) -> None:
+        program = self.program
         self.outs, self.state = program.run(values)
         self.is_active_output = program.is_active_output
         self.lists: ListOutputs | None = None
@@ -117,7 +124,7 @@ class ProgramRun:
         state, self.state = self.state, None  # a sweep consumes the tape
         program = self.program
         if state is None:
-            _, state = program.run(self.values)
+            state = self._run_again()
         try:
             return program.sweep(state, bars)
         except (ValueError, ArithmeticError) as error:
@@ -131,8 +138,12 @@ class ProgramRun:
                 is_new = is_new or program.specialize_for_numpy_floats()  # `math` may have raised
             if not is_new:
                 raise
-            _, state = program.run(self.values)
-            return program.sweep(state, bars)
+            return program.sweep(self._run_again(), bars)
+
+    def _run_again(self) -> tuple:
+        """Run the program once more, without its messages; return what its sweep needs."""
+        with messages_of_run():
+            return self.program.run(self.values)[1]
 
     def traced(self, bars: list[Any]) -> list:
         """Trace the function, and pull the cotangents back through its tape."""

@@ -49,14 +49,17 @@ class Unrolled:
 
     Attributes
     ----------
+    is_divided : bool
+        Whether its loops have programs of their own.
     is_one_step : bool
         Whether a call was recorded as one step instead.
     """
 
-    __slots__ = ("finished", "is_one_step", "last", "start")
+    __slots__ = ("finished", "is_divided", "is_one_step", "last", "start")
 
     def __init__(self) -> None:
         self.finished = 0
+        self.is_divided = False
         self.is_one_step = False
         self.start: int | None = None
 
@@ -67,11 +70,23 @@ class Unrolled:
         """Run the call, and count the steps that it records."""
         if self.start is not None:  # a recursion
             return body(*args)
-        self.start = len(steps)
-        self.last = programs, g, form, leaves
+        self.begin(steps, programs, g, form, leaves)
         try:
             return body(*args)
         finally:
+            self.end(steps)
+
+    def begin(
+        self, steps: list, programs: Programs, g: types.FunctionType, form: tuple, leaves: tuple
+    ) -> None:  # fmt: skip
+        """Begin to count the steps of a call."""
+        self.start = len(steps)
+        self.last = programs, g, form, leaves
+        self.is_divided = programs.is_divided
+
+    def end(self, steps: list) -> None:
+        """Count the steps that a call has recorded."""
+        if self.start is not None:
             self.finished += len(steps) - self.start
             self.start = None
 
@@ -84,17 +99,20 @@ class Unrolled:
 
     def _program(self, n: int) -> Structured | None:
         """Return the program of these calls, if they recorded most of `n` steps."""
-        own = self.finished + (0 if self.start is None else n - self.start)
-        if 2 * own < n:
+        if not self._records_most(n):
             return None
         programs, g, form, leaves = self.last
         return programs.program_for(g, form, leaves)
 
+    def _records_most(self, n: int) -> bool:
+        own = self.finished + (0 if self.start is None else n - self.start)
+        return 2 * own >= n
+
     def should_be_steps(self, recording: Any, n: int) -> bool:
         """Whether a program should run these calls, which recorded most of `n` steps, as steps."""
         program = self._program(n)
-        if program is None:
-            return False
+        if program is None:  # its loops may have programs of their own
+            return self._records_most(n) and self.last[0].is_divided and not self.is_divided
         programs, g, form, leaves = self.last
         can_run = _level_of(recording, leaves) is not None
         if not can_run and n < _LONG_AT_LEVELS:
@@ -305,7 +323,7 @@ def _has_tangent(callee: Callee, leaves: tuple) -> bool:
 def _can_be_step(program: Structured, g: types.FunctionType, leaves: tuple) -> bool:
     """Whether a step can run a program: it is all machine code."""
     outside = program.outside(g)
-    if program.bound or outside is None:
+    if program.bound or outside is None or program.program.has_messages:
         return False
     if program.changed_lists or not all(x.comes_once for x in leaves if type(x) is ListArgument):
         return False

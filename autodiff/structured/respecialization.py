@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from autodiff.structured.message_queue import messages_of_run
 from autodiff.structured.runtime_library import ShapeMismatchError, is_finite, raises_errors
 
 _MOST_ASIDES = 3
@@ -103,7 +104,8 @@ class Respecializing:
         with self._instrumented("compares_all", "broadcasts") as is_new:
             if any("broadcast(" in program.source for program in (self, *self.others)):
                 start = time.perf_counter()
-                self._run_forward(self._values(args))
+                with messages_of_run():  # they are not shown
+                    self._run_forward(self._values(args))
                 spent += time.perf_counter() - start
         self.spent = spent  # this regeneration does not delay machine code
         return is_new()

@@ -29,6 +29,7 @@ from autodiff.structured.list_arguments import (
     kind_of_list,
 )
 from autodiff.structured.loop_checkpoints import SCOPE as CHECKPOINT_SCOPE
+from autodiff.structured.message_queue import add_message, without_messages_of_failures
 from autodiff.structured.reading.lowering import Lowered, lower
 from autodiff.structured.reading.scopes import CELLS_OF_CALLEE, guarded_value
 from autodiff.structured.respecialization import Respecializing
@@ -259,6 +260,7 @@ class Structured(Respecializing):
             **CHECKPOINT_SCOPE,
             **scope,
             "broadcast": self.broadcasts.add,
+            "add_message": add_message,
         }
         if self.notes_steep:
             namespace.update(note_steep=self._note_steep, noted=self._recorded_product)
@@ -271,6 +273,8 @@ class Structured(Respecializing):
             itself.counts_depth = "is_outermost()" in source
         if self.program.has_errstates:  # an exception may leave one entered
             forward = np.errstate()(forward)
+        if self.program.has_messages:
+            forward = without_messages_of_failures(forward)
         backward = namespace["backward"]
         return (uncollected(forward), uncollected(backward)) if fills_tape else (forward, backward)
 

@@ -82,6 +82,8 @@ _EQUALITY = (operator.eq, operator.ne)
 _REPETITION = (operator.mul, operator.imul)
 _OFTEN = 32  # steps between two checks of the budget, each of which takes a microsecond
 _FIRST_LOOK = 600  # steps after which loops are looked for that could run from their source
+_TURNS_OF_STEP = 100
+"""Separate loops of fewer estimated turns are recorded: a step costs about 12 µs."""
 _LIMITS = (LONG, LONG_AS_SOURCE, TOO_LONG)  # of steps: a recording may end there
 _LONG_FOR_NUMBERS = 2000  # straight-line code of numbers is faster, but takes long to compile
 
@@ -204,6 +206,19 @@ class Recording(Tape):
             counted.is_one_step = True
             return y
         return counted.call(self.steps, programs, g, form, leaves, body, args)
+
+    def with_separate_loop(
+        self, programs: Programs, g: types.FunctionType, body: Callable, leaves: tuple, form: tuple
+    ) -> Any:  # fmt: skip
+        """Run a loop of a function as one step; None if the function is to run it as written."""
+        counted = self.loops.setdefault(programs, Unrolled())
+        if programs.turns(leaves) >= _TURNS_OF_STEP:
+            y = self.as_step(programs, g, body, leaves, form)
+            if y is not NotImplemented:
+                counted.is_one_step = True
+                return y
+        counted.begin(self.steps, programs, g, form, leaves)
+        return None
 
     def as_step(self, *call: Any) -> Any:
         """Make a call with loops as one step; NotImplemented if none can run it."""

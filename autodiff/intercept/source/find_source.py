@@ -33,6 +33,8 @@ _imports = caches.register("imported names", weakref.WeakKeyDictionary())
 # The definitions in a module by their names, each with its class and the statement around it.
 _definitions: weakref.WeakKeyDictionary[ast.Module, dict[bool, dict[str, list[tuple]]]]
 _definitions = caches.register("definitions in modules", weakref.WeakKeyDictionary())
+# By the id of their code: the definitions of functions that the engine makes of users' statements.
+_given: dict[int, tuple] = caches.register("definitions that stand in no module", {})
 _LAMBDA = "<lambda>"
 _MOST = 200  # definitions of the same name at other lines that are tried
 
@@ -68,6 +70,13 @@ class Found:
         self.imports: tuple[str, ...] = ()
 
 
+def give(code: types.CodeType, found: Found, node: Definition) -> None:
+    """Note the definition of a function that stands in no module, but as if where `found` is."""
+    own = Found(node, found.class_name, found.statement, found.tree)
+    own.imports = found.imports
+    caches.keep_with(_given, code, own)
+
+
 def definition_of(function: types.FunctionType) -> Found | None:
     """Return the verified definition of a function; None if it is not found."""
     carried = carried_texts(function)
@@ -78,6 +87,8 @@ def definition_of_code(
     code: types.CodeType, namespace: dict[str, Any], carried: Iterable[str] = ()
 ) -> Found | None:
     """Return the verified definition of the function in a module that has this code."""
+    if id(code) in _given:
+        return _given[id(code)][1]
     trees = []
     for tree in trees_of(code, namespace, carried):
         found = _verified(tree, code, at_its_line=True)

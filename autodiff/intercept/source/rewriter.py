@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import types
+from collections.abc import Callable
 from typing import Any
 
 from autodiff.intercept.runtime import call_site_cache
@@ -69,6 +70,7 @@ class _Rewriter(ComparisonRewriter, ast.NodeTransformer):
         self.local = local
         self.is_library = is_library
         self.outside = outside
+        self.separate_loops: dict[ast.stmt, list] = {}
         self.slots: dict[str, int | None] = {}
         self.integers = integers
         self.own = own
@@ -365,8 +367,13 @@ class _Rewriter(ComparisonRewriter, ast.NodeTransformer):
         """Return the rewritten statements of a block; one may become two."""
         new: list[ast.stmt] = []
         for statement in body:
+            separate = [(one, one.returned and self.visit(copied(one.returned)))
+                        for one in self.separate_loops.get(statement, ())]  # fmt: skip
             made = self.visit(statement)
+            first = len(new)
             new.extend(made if isinstance(made, list) else [made])
+            for one, returned in separate:  # alone, then with statements before it
+                new[first - one.before :] = one.around(new[first - one.before :], returned)
         return new
 
     def _seen(self, function: ast.expr) -> ast.expr:
@@ -413,8 +420,14 @@ def _is_super(node: ast.expr) -> bool:
     )
 
 
-def rewritten(node: Any, code: types.CodeType, namespace: dict[str, Any], is_library: bool) -> Any:
-    """Return a rewritten copy of a definition."""
+def rewritten(
+    node: Any, code: types.CodeType, namespace: dict[str, Any], is_library: bool,
+    separate: Callable[[Any], dict[ast.stmt, list]] | None = None,
+) -> Any:  # fmt: skip
+    """Return a rewritten copy of a definition.
+
+    ``separate(copy)`` returns the loops that have programs of their own.
+    """
     local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
     modules = {
         name
@@ -424,6 +437,8 @@ def rewritten(node: Any, code: types.CodeType, namespace: dict[str, Any], is_lib
     copy = copied(node)
     integers = IntegerNames(copy, namespace, code.co_freevars)
     rewriter = _Rewriter(modules, integers, own_names(copy), is_library, namespace, local)
+    if separate is not None:
+        rewriter.separate_loops = separate(copy)
     if isinstance(copy, ast.Lambda):
         copy.body = rewriter.visit(copy.body)
     else:

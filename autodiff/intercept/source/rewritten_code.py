@@ -48,11 +48,16 @@ def rewritten(g: types.FunctionType) -> Callable:
     else:
         new, has_loop = _rewrite(g)
         if new is not None:
-            for inner in codes_in(new):
-                caches.keep_with(made, inner, inner is not new)
-            _note_originals(new, code)
+            note_rewritten(new, code)
         caches.keep_with(_rewritten, code, new, has_loop)
     return g if new is None else find_source.rebuilt(g, new, helpers)
+
+
+def note_rewritten(new: types.CodeType, code: types.CodeType) -> None:
+    """Note that rewriting has made `new` of `code`."""
+    for inner in codes_in(new):
+        caches.keep_with(made, inner, inner is not new)
+    _note_originals(new, code)
 
 
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)

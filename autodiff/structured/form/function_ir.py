@@ -27,8 +27,8 @@ WRITES = frozenset({"store", "add", "sub"})
 LIST_WRITES = frozenset({"append", "set", "insert", "drop"})
 """Operations that write into a list or dict."""
 
-WITHOUT_VALUES = frozenset({"break", "raise", "enter", "leave"})
-"""Operations that neither read nor produce a value."""
+WITHOUT_VALUES = frozenset({"break", "raise", "enter", "leave", "show"})
+"""Operations that produce no value, and whose arguments get no cotangent."""
 
 
 class Memory:
@@ -313,6 +313,8 @@ class FunctionIR:
         in the function.
     has_errstates : bool
         Whether the function uses ``with np.errstate(...)``.
+    has_messages : bool
+        Whether it prints, logs or warns.
     itself : RecursiveCallee, optional
         The callee of recursive calls.
     may_be_views : set of Memory
@@ -329,6 +331,7 @@ class FunctionIR:
     slots: list[Slot] = field(default_factory=list)
     catches: bool = False
     has_errstates: bool = False
+    has_messages: bool = False
     itself: Any = None
     may_be_views: set[Memory] = field(default_factory=set)
     bound: list[tuple[int, str]] = field(default_factory=list)

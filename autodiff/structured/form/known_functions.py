@@ -122,6 +122,10 @@ _FUNCTIONS = frozenset(
 )
 
 
+_NEW = frozenset({np.ndarray, abs, divmod, pow})
+"""Other functions that return new arrays: Python's, which are operators of arrays."""
+
+
 _CONJUGATES = frozenset({float.conjugate, complex.conjugate, np.generic.conjugate, np.generic.conj})
 
 
@@ -143,7 +147,7 @@ def makes_new(op: Op) -> bool:
     """Whether a call returns new arrays, which alias nothing."""
     f: Any = op.f
     module = getattr(f, "__module__", None) or ""
-    if isinstance(f, np.ufunc) or is_of_ufunc(f) or f is np.ndarray or module == "_operator":
+    if isinstance(f, np.ufunc) or is_of_ufunc(f) or f in _NEW or module == "_operator":
         return True
     if isinstance(f, RuleLike):
         return f.returns_new

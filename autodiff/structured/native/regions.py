@@ -6,6 +6,7 @@ import ast
 import platform
 import textwrap
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -45,9 +46,10 @@ _MOST_INSTRUCTIONS = 12_000
 """LLVM compiles so many in about two seconds. Longer functions take more time per instruction."""
 _SHORT = 2000
 """Programs of up to so many instructions inline outlined loops: a call takes some nanoseconds."""
-_BUILTINS = frozenset(
-    {"push", "pop", "wipe", "range", "reversed", "len", "type", "Changed", "Broadcast"}
-)
+_BUILTINS = frozenset({
+    "push", "pop", "wipe", "range", "reversed", "len", "type", "Changed", "Broadcast",
+    "add_message",
+})  # fmt: skip
 
 
 class NativeProgram:
@@ -277,8 +279,25 @@ class NativeProgram:
         slots = [s for s in e.program.slots if s.kind is not None and s.kind.is_array and s.memory]
         if not is_forward:
             return {f"{s.name}_b" for s in slots if e.has_variable(s)}
-        roots = {s.name: s.root for s in slots if s.memory is not None}
+        views = self._views_seen_outside()
+        roots = {s.name: s.root for s in slots if s.memory is not None and s not in views}
         return {x for x, root in roots.items() if root in e.carried or not root.is_written}
+
+    def _views_seen_outside(self) -> set[Any]:
+        """Return the variables that may hold a view of an argument or result, and are returned.
+
+        The caller may write into them, so the forward function compares their memory.
+        """
+        e = self.emitter
+        count = Counter(v.root for v in e.outputs if v.kind.is_array)
+        given = {slot.root for slot in e.program.parameters if slot.memory is not None}
+        writes = [pair for block in blocks_of(e.program.body) for pair in block.writes.items()]
+        return {
+            slot
+            for slot, v in writes
+            if v.kind.is_array and v.op.code != "call"
+            and count[slot.root] > (slot.root not in given)
+        }  # fmt: skip
 
     def _find_unbound(self, nodes: list, function: NativeFunction, binds: set[str]) -> None:
         """Find parameters that are not bound before the region: they are passed a dummy value."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import logging
 import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -83,6 +84,7 @@ _PASS_ON = (".returned", ".chosen", ".result")  # hidden variables that only pas
 _OUTSIDE = (
     bool, int, float, str, type(None), type(Ellipsis), types.ModuleType, types.FunctionType,
     types.BuiltinFunctionType, type, np.ufunc, np.dtype, type(np.where), type(np.float64),
+    logging.Logger, logging.RootLogger,
 )  # fmt: skip
 
 _REBOUND = {*ITERATORS, LocalPullback}

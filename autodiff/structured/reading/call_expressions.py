@@ -64,13 +64,16 @@ from autodiff.structured.reading.libraries.decompositions import (
     has_library_rule,
 )
 from autodiff.structured.reading.libraries.iterator_decompositions import items_between
+from autodiff.structured.reading.libraries.messages import read_message, shown_by
 from autodiff.structured.reading.libraries.numpy_decompositions import ufunc_outer
 from autodiff.structured.reading.libraries.python_decompositions import BISECTIONS, HEAPS
 from autodiff.structured.reading.libraries.random_numbers import (
+    CLOCKS,
     MAKERS,
     draw,
     is_generator,
     new_generator,
+    read_clock,
 )
 from autodiff.structured.reading.libraries.ufunc_methods import (
     LEFT_FOLDS,
@@ -125,6 +128,9 @@ class CallReader(SequenceReader):
             if found is not NotImplemented:
                 return found
             owner = self.as_value(owner)
+            show = shown_by(self, UNKNOWN, owner, node)
+            if show is not None:
+                return read_message(self, self.value, show, node)
             if owner.kind.is_array:
                 f = method_of_array(owner.kind, node.func.attr)
                 own = [owner]
@@ -162,6 +168,11 @@ class CallReader(SequenceReader):
             if f is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.ListComp):
                 made = self.expression(node.args[0])  # a list with no other name
                 return tuple(made) if type(made) is Items else self.fixed(made)
+        if f in CLOCKS:
+            return read_clock(self, f)
+        show = None if own else shown_by(self, f, None, node)
+        if show is not None:
+            return read_message(self, self.value, show, node)
         if f in RESHAPES:
             return self._reshaped(f, own, node)
         if f is check_array:
@@ -173,6 +184,8 @@ class CallReader(SequenceReader):
             raise UnsupportedError("a call of an unknown function")
         if f is sum and len(node.args) == 1 and not node.keywords:
             return self._sum_of_argument(node)
+        if f is sum:
+            return self._sum_from(*node.args, *[k.value for k in node.keywords])
         made = self.read_call(f, [*own, *self._arguments_of(f, node)], self._named(node))
         return self.displayed(node, made) if f is dict and type(made) is Named else made
 
@@ -218,6 +231,14 @@ class CallReader(SequenceReader):
             return self.read_call(sum, [made], {})
         is_sum = type(made) is Value and not made.kind.is_list
         return made if is_sum else self.read_call(sum, [made], {})
+
+    def _sum_from(self, items: ast.expr, start: ast.expr) -> Any:
+        """Read ``sum(items, start)`` with an array: Python adds the items to it in turn."""
+        first = self.value(start)
+        if not first.kind.is_array:
+            raise UnsupportedError("a sum with such a start")
+        add: Any = operator.add  # no literal, but this tree is never compiled
+        return self.reduction([ast.Constant(add), items, ast.Name(self.hold(first), ast.Load())])
 
     def _all_of(self, x: Value) -> Value:
         """Return the items of an array, as a list."""

@@ -67,6 +67,11 @@ def leaving(loop: ast.For | ast.While, flag: str, result: str) -> list[ast.stmt]
     return [before, _with_breaks(loop, flag, result, has_values), returns]
 
 
+def with_breaks(loop: ast.For | ast.While, flag: str) -> ast.stmt:
+    """Return a loop without ``else`` with ``break`` for each ``return``, and a flag for whether."""
+    return _with_breaks(loop, flag, "", has_values=False)
+
+
 def _may_end(loop: ast.For | ast.While) -> bool:
     """Whether a loop may end without returning."""
     if not (isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant)):

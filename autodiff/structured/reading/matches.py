@@ -1,9 +1,9 @@
-"""Rewriting `match` to branches: patterns of constants, names, sequences and classes."""
+"""Rewriting `match` to branches: patterns of constants, names, sequences, mappings and classes."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autodiff.structured.form.kinds import UnsupportedError
@@ -124,16 +124,28 @@ def _match(
             item = ast.Subscript(value, ast.Constant(i), ast.Load())
             _match_part(part, item, tests, bound, fresh)
     elif isinstance(pattern, ast.MatchClass):
-        tests.append(_called(isinstance, value, pattern.cls))
-        names_of_places = ast.Attribute(pattern.cls, "__match_args__", ast.Load())
-        for i, part in enumerate(pattern.patterns):
-            name = ast.Subscript(names_of_places, ast.Constant(i), ast.Load())
-            _match_part(part, _called(getattr, value, name), tests, bound, fresh)
-        for attribute, part in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
-            found = ast.Attribute(value, attribute, ast.Load())
-            _match_part(part, found, tests, bound, fresh)
+        _match_class(pattern, value, tests, bound, fresh)
+    elif isinstance(pattern, ast.MatchMapping) and pattern.rest is None:
+        tests.append(_called(isinstance, value, _constant(Mapping)))
+        for key, part in zip(pattern.keys, pattern.patterns, strict=True):
+            tests.append(ast.Compare(key, [ast.In()], [value]))
+            _match_part(part, ast.Subscript(value, key, ast.Load()), tests, bound, fresh)
     else:
         raise UnsupportedError("this pattern of match")
+
+
+def _match_class(
+    pattern: ast.MatchClass, value: ast.Name, tests: list[ast.expr], bound: list[ast.stmt],
+    fresh: Callable[[str], str],
+) -> None:  # fmt: skip
+    """Add the tests and bindings of a pattern with a class."""
+    tests.append(_called(isinstance, value, pattern.cls))
+    names_of_places = ast.Attribute(pattern.cls, "__match_args__", ast.Load())
+    for i, part in enumerate(pattern.patterns):
+        name = ast.Subscript(names_of_places, ast.Constant(i), ast.Load())
+        _match_part(part, _called(getattr, value, name), tests, bound, fresh)
+    for attribute, part in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
+        _match_part(part, ast.Attribute(value, attribute, ast.Load()), tests, bound, fresh)
 
 
 def _match_part(

@@ -429,23 +429,22 @@ class ForwardWriter(SourceWriter):
         return f"{record}(({args}), {{{options}}}, {active!r})"
 
     def _forward_write(self, op: Op, block: Block) -> None:
-        if op.code == "break":
-            self.out.add(f"{op.data} = True")
-            return
-        if op.code == "raise":
-            self.out.add("raise Changed")
-            return
-        if op.code == "enter":
+        texts = {"break": f"{op.data} = True", "raise": "raise Changed",
+                 "leave": f"{op.data}.__exit__(None, None, None)"}  # fmt: skip
+        if op.code in texts:
+            self.out.add(texts[op.code])
+        elif op.code == "enter":
             name, options = op.data
-            made = ", ".join(f"{key}={option!r}" for key, option in options.items())
-            self.out.add_all([f"{name} = errstate({made})", f"{name}.__enter__()"])
-            return
-        if op.code == "leave":
-            self.out.add(f"{op.data}.__exit__(None, None, None)")
-            return
-        if op.code in LIST_WRITES:
+            self.out.add_all([f"{name} = errstate(**{options!r})", f"{name}.__enter__()"])
+        elif op.code == "show":
+            given = "".join(f", {self.text(a)}" for a in op.args)
+            self.out.add(f"add_message({self.constants.name(op.data)}{given})")
+        elif op.code in LIST_WRITES:
             write_mutation(self, op, self.pushes.get(block, {}))
-            return
+        else:
+            self._forward_store(op, block)
+
+    def _forward_store(self, op: Op, block: Block) -> None:
         base, value, *at = op.args
         given = self.text_for(op)(value)
         place = self.place_of(op, self.text(base))

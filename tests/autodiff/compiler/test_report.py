@@ -129,12 +129,12 @@ def test_a_program_that_fails(method: str, monkeypatch: Any) -> None:
     assert loop_report.TRACED not in {state for _, state in _states(filled, compiled.report())}
 
 
+@pytest.mark.skipif(not loop_report.has_llvm(), reason="there is no llvmlite")
 @pytest.mark.parametrize("n", [10, 1000])
 def test_not_read(n: int) -> None:
     found = _compiled(matches, n).report()
-    assert _states(matches, found) == [(1, loop_report.STEPS)]
-    if n == 1000:
-        assert "not read from its source: this pattern of match" in str(found)
+    state = loop_report.MACHINE_CODE if n == 1000 else loop_report.STEPS  # of the loop alone
+    assert _states(matches, found) == [(1, state)]
 
 
 def test_short_loops_are_recorded() -> None:

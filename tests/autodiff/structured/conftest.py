@@ -12,6 +12,7 @@ import pytest
 import autodiff
 from autodiff.structured import calls
 from autodiff.structured.runtime import Structured
+from autodiff.structured.separate_loops import SeparateLoop
 from tests.helpers import check_gradient
 
 
@@ -47,16 +48,41 @@ def _no_names_are_missing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of functions whose calls were made by programs."""
+def separate_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of functions, for each run of one of their loops by a program of its own."""
     made: list[str] = []
-    begin = calls.ProgramRun.__init__
+    call = SeparateLoop.__call__
+
+    def noted(self: SeparateLoop, *args: Any) -> Any:
+        values = call(self, *args)
+        made.extend([] if values is None else [self.function.__name__])
+        return values
+
+    monkeypatch.setattr(SeparateLoop, "__call__", noted)
+    return made
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of functions whose calls, as a whole, were made by programs."""
+    made: list[str] = []
+    loops: list[SeparateLoop] = []
+    begin, call = calls.ProgramRun.__init__, SeparateLoop.__call__
 
     def noted(self: calls.ProgramRun, program: Structured, *args: Any) -> None:
         begin(self, program, *args)
-        made.append(program.name.rpartition(".")[2])
+        if not loops:
+            made.append(program.name.rpartition(".")[2])
+
+    def noted_loop(self: SeparateLoop, *args: Any) -> Any:
+        loops.append(self)
+        try:
+            return call(self, *args)
+        finally:
+            loops.pop()
 
     monkeypatch.setattr(calls.ProgramRun, "__init__", noted)
+    monkeypatch.setattr(SeparateLoop, "__call__", noted_loop)
     return made
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from autodiff.structured.native.llvm import blas, memory, python_calls, special
+from autodiff.structured.native.llvm import blas, memory, message_calls, python_calls, special
 from autodiff.structured.native.llvm.function_builder import LLVMModule
 
 _lock = threading.Lock()
@@ -83,7 +83,9 @@ def _machine() -> Any:
     if not _ready:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        for name, f in {**memory.FUNCTIONS, **python_calls.FUNCTIONS}.items():
+        for name, f in (
+            memory.FUNCTIONS | python_calls.FUNCTIONS | message_calls.FUNCTIONS
+        ).items():
             llvm.add_symbol(name, ctypes.cast(f, ctypes.c_void_p).value)
         _ready.append(_new_machine())
     return _ready[0]

@@ -170,6 +170,7 @@ class SequenceReader(QueueReader):
             raise UnsupportedError("an item of an object")
         i = known(at)
         if type(i) is not int:
+            base = tuple(self._parts_of(base)) if type(base) is Value else base
             if not isinstance(base, tuple) or not at.kind.is_integral:
                 raise UnsupportedError("this index of a tuple")
             if type(base) is Items and base.places:

@@ -54,11 +54,12 @@ class NestedLoopReader(ExpressionReader):
 
         Also return what they must not write into, because Python takes the items before.
         """
-        f = self._positional_callee(node.iter)
-        if f not in NESTED or not node.iter.args or any(map(breaks, node.body)):  # type: ignore[attr-defined] # a call
+        given: Any = self._without_repeat(node.iter)
+        f = self._positional_callee(given)
+        if f not in NESTED or not given.args or any(map(breaks, node.body)):
             return None
         values: _Values = {"range": self.const(range), "len": self.const(len)}
-        overs, item = NESTED[f](self, node.iter.args, values)  # type: ignore[attr-defined]
+        overs, item = NESTED[f](self, given.args, values)
         lines = [f"{' ' * k}for i{k} in {over}:" for k, over in enumerate(overs)]
         names = {f"i{k}": self.hidden("index") for k in range(len(overs))}
         for name, value in values.items():
@@ -80,6 +81,17 @@ class NestedLoopReader(ExpressionReader):
             bounds = [_named(values, self.value(a)) for a in node.args]  # type: ignore[attr-defined]
             return f"range({', '.join(bounds)})"
         return _named(values, self.expression(node))
+
+    def _without_repeat(self, node: ast.expr) -> ast.expr:
+        """Return ``product(xs, xs)`` for ``product(xs, repeat=2)``; any other node as it is."""
+        if not isinstance(node, ast.Call) or [k.arg for k in node.keywords] != ["repeat"]:
+            return node
+        if self.callee(node) is not itertools.product or not all(map(_is_simple, node.args)):
+            return node
+        times = known(self.value(node.keywords[0].value))
+        if type(times) is not int or not 0 < times * len(node.args) <= _MOST_REPEATED:
+            return node
+        return ast.copy_location(ast.Call(node.func, node.args * times, []), node)
 
     def over_product(self, nodes: list[ast.expr], values: _Values) -> tuple[list[str], str]:
         """Read ``itertools.product(...)``."""
@@ -151,7 +163,8 @@ class NestedLoopReader(ExpressionReader):
 
     def needs_loop(self, node: ast.expr) -> bool:
         """Whether only a loop can iterate over this: several indices, or a generator."""
-        return self._positional_callee(node) in NESTED or self.is_generator(node)
+        callee = self._positional_callee(self._without_repeat(node))
+        return callee in NESTED or self.is_generator(node)
 
 
 def memory_of_items(value: Any) -> list[Memory]:
@@ -175,7 +188,13 @@ def _indices(n: int) -> str:
     return f"({', '.join([f'i{k}' for k in range(n)])},)"
 
 
-_MOST_INDICES = 6
+def _is_simple(node: ast.expr) -> bool:
+    """Whether it may be evaluated several times: it calls nothing but ``range``."""
+    calls = [part for part in ast.walk(node) if isinstance(part, (ast.Call, ast.NamedExpr))]
+    return all(getattr(getattr(call, "func", None), "id", "") == "range" for call in calls)
+
+
+_MOST_INDICES, _MOST_REPEATED = 6, 16
 _WIDE = 1000  # columns: gives each of the nested loops a place of its own
 
 NESTED: dict[Any, Callable] = {

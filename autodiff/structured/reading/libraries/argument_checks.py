@@ -102,6 +102,12 @@ _WITH_OUT = frozenset({np.clip, np.cumsum, np.round})
 """Functions that are no ufuncs, and compute all of their result before they write it into `out`."""
 
 
+_WITH_WHERE = frozenset({np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin}).union(
+    [getattr(np.ndarray, name) for name in ("sum", "mean", "prod", "max", "min")]
+)
+"""Functions that leave out elements by ``where``."""
+
+
 def pop_out(f: Callable, values: list[Value], named: dict[str, Value]) -> Value | None:
     """Pop the argument ``out``; raise if the call may write into another argument."""
     out = named.pop("out", None) if f in _WITH_OUT else None
@@ -109,7 +115,8 @@ def pop_out(f: Callable, values: list[Value], named: dict[str, Value]) -> Value 
         if len(values) == f.nin + 1:
             named["out"] = values.pop()
         out = named.pop("out", None)
-    if "where" in named or _may_write(f, len(values), named):
+    is_unset = "where" in named and f not in _WITH_WHERE  # where a mask is false
+    if is_unset or _may_write(f, len(values), named):
         raise UnsupportedError("an argument out, where or overwrite")
     return out
 

@@ -90,9 +90,11 @@ def _select_ix(args: list, given: dict[str, Any]) -> Choice:
 
 
 def _are_indices(v: Any) -> bool:
-    """Whether this is a vector, or a non-empty list, of integers."""
+    """Whether this is a vector, or a non-empty list or tuple, of integers."""
     if isinstance(v, tuple):
         return bool(v) and all(is_integer(part) for part in v)
+    if type(v) is Value and v.kind.parts:
+        return all(p.is_integral and p.classes.isdisjoint({bool, np.bool_}) for p in v.kind.parts)
     return type(v) is Value and v.kind.letter in ("i", "u") and v.kind.ndim == 1
 
 

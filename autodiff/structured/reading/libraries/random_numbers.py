@@ -1,4 +1,4 @@
-"""Reading random generators that the function makes itself, such as ``random.Random(7)``.
+"""Reading random generators that the function makes itself, such as ``random.Random(7)``; clocks.
 
 A run makes its own generator, so it draws what the function does. Draws are numbers and arrays
 without derivatives: their arguments must be known, or integers.
@@ -7,6 +7,7 @@ without derivatives: their arguments must be known, or integers.
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -43,6 +44,15 @@ _DRAWS: dict[type, frozenset[str]] = {
         }
     ),
 }
+
+
+CLOCKS = frozenset({time.perf_counter, time.time, time.monotonic, time.process_time})
+"""Functions without arguments that return a different number at each call."""
+
+
+def read_clock(reader: ProgramBuilder, clock: Any) -> Value:
+    """Read a call of a clock."""
+    return reader.emit(Op("draw", [], f=clock), Kind(frozenset([float])))
 
 
 def new_generator(reader: ProgramBuilder, make: Any, args: list[Value]) -> Value:

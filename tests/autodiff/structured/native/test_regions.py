@@ -167,3 +167,36 @@ def test_a_loop_stays_machine_code_where_what_surrounds_it_steps_aside(
     assert program.native is not None, program.why
     assert not program.native.has_surroundings
     assert not program.bailouts
+
+
+def view_made_in_a_loop(a, n):
+    for _ in range(n):
+        w = a[1:]
+    return w
+
+
+def written_through_a_view(a):
+    a = a * 1.0
+    w = view_made_in_a_loop(a, 3)
+    w[0] = 5.0 * w[0]
+    return np.sum(a * a)
+
+
+def array_and_view(a, n):
+    for i in range(n):
+        y = np.sin(a) * i
+        z = y[1:]
+    return y, z
+
+
+def written_through_a_view_of_a_result(a):
+    y, z = array_and_view(a, 3)
+    z[0] = 5.0 * z[0]
+    return np.sum(y * y)
+
+
+@pytest.mark.parametrize("f", [written_through_a_view, written_through_a_view_of_a_result])
+def test_a_returned_view_stays_one(f: Callable, traced: Callable) -> None:
+    a = np.linspace(0.2, 1.4, 4)
+    for _ in range(3):
+        np.testing.assert_allclose(gradient(f, a), traced(f, a), rtol=1e-12)

@@ -1,4 +1,4 @@
-"""Statements `match` with patterns for sequences and classes."""
+"""Statements `match` with patterns for sequences, mappings and classes."""
 
 from __future__ import annotations
 
@@ -184,11 +184,31 @@ def of_a_class(x: Any) -> Any:
     return s
 
 
+def mappings(x: Any) -> Any:
+    parts = [
+        {"kind": "spring", "n": 2, "at": (0, 1)}, {"kind": "mass", "m": 0.5}, {"kind": "spring"},
+        {"kind": "mass", "n": 1},
+    ]  # fmt: skip
+    s = x[0] * 1.0
+    for _ in range(3):
+        for part in parts:
+            match part:
+                case {"kind": "spring", "n": n, "at": (i, j)}:
+                    s = s + n * x[i] * x[j]
+                case {"kind": "mass", "m": m}:
+                    s = s * m + x[2]
+                case {"kind": "spring" | "wire"}:
+                    s = s * x[3]
+                case {}:
+                    s = s - x[4]
+    return s
+
+
 @pytest.mark.parametrize(
     "f",
     [
-        of_a_class, classes_and_parts, sequences, arrays_are_none, one_in_another, of_lists,
-        asked_once,
+        mappings, of_a_class, classes_and_parts, sequences, arrays_are_none, one_in_another,
+        of_lists, asked_once,
     ],
     ids=lambda f: f.__name__,
 )  # fmt: skip

@@ -287,6 +287,22 @@ def of_names_that_are_bound_again(x: Any) -> Any:
     return total + sum(x) * sum(np.outer(x, x))[1]
 
 
+def of_products(x: Any) -> Any:
+    total = 0.0
+    for a, b in itertools.product(range(2), repeat=2):
+        total += x[a] * x[b + 1] * (a + 1)
+    for spins in itertools.product((-1, 1), repeat=3):
+        energy = 0.0
+        for i in range(2):
+            energy += spins[i] * spins[i + 1] * x[i]
+        total += np.exp(energy)
+    return total + sum(x[a] * x[b] for a, b in itertools.product([0, 2], repeat=2))
+
+
+def test_products_with_themselves(check_two_calls: Callable) -> None:
+    check_two_calls(of_products, X)
+
+
 def bound_again_in_a_branch(x: Any) -> Any:
     total = 0.0
     for k in range(3):

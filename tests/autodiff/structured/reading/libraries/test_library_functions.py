@@ -91,6 +91,49 @@ def replacing(m: Any) -> Any:
     return total
 
 
+def masked(x: Any) -> Any:
+    total = 0.0
+    for k in range(5):
+        v = x[k]
+        total += np.sum(v, where=v > 0.1) + v.sum(where=v > 0.0) * np.max(
+            v, initial=-9.0, where=v < 0.9
+        )
+        total += np.sum(np.mean(x * v, axis=0, where=x > -1.0) * v) + np.prod(v, where=v > 0.5)
+    return total
+
+
+def added_to_arrays(x: Any) -> Any:
+    y = x[0] * 1.0
+    for k in range(4):
+        parts = [y * 0.1, x[k] * y, x[k + 1]]
+        y = y + 0.1 * sum((c * p for c, p in zip((0.2, 0.3, 0.5), parts, strict=True)), np.zeros(6))
+        y = y + 0.1 * sum([c * p for c, p in zip((0.2, 0.3, 0.5), parts, strict=True)], start=x[0])
+    return y @ y
+
+
+def with_index_pairs(x: Any) -> Any:
+    m = np.zeros((5, 5))
+    for k in range(4):
+        at, other = (k, k + 1), [k, k + 1]
+        m[np.ix_(at, at)] += x[k, 0] * np.array([[1.0, -1.0], [-1.0, 1.0]])
+        m[np.ix_(at, other)] *= x[k, 1]
+    return np.sum(m * x[:, :5])
+
+
+def of_absolute_values(x: Any) -> Any:
+    z = x * 1.0
+    for _ in range(3):
+        near = np.less(abs(z), 1.0)
+        z[near] = z[near] ** 2 + x[near]
+    return np.sum(z)
+
+
+@pytest.mark.parametrize("f", [masked, added_to_arrays, with_index_pairs, of_absolute_values])
+def test_sweeps(f: Callable, check_sweep: Callable, check_with_machine_code: Callable) -> None:
+    check_sweep(f, X)
+    check_with_machine_code(f, X, atol=1e-13)
+
+
 def outcome(way: Callable, f: Callable, x: np.ndarray) -> Any:
     try:
         with np.errstate(all="ignore"):
