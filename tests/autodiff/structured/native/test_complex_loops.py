@@ -336,3 +336,20 @@ def test_signs_of_complex_constants(traced: Callable) -> None:
         value, found = autodiff.value_and_gradient(f, 0.7)
         np.testing.assert_allclose(value, f(0.7), rtol=1e-12)
         np.testing.assert_allclose(found, traced(f, 0.7), rtol=1e-12)
+
+
+@pytest.mark.parametrize("part", [np.real, np.imag])
+def test_a_part_of_an_array_in_a_variable(part: Callable, check_machine_code: Callable) -> None:
+    """It is a view with other strides, but the variable holds an array without gaps."""
+
+    def carried(a):
+        x = a
+        total = 0.0
+        for _ in range(3):
+            z = np.exp(x * (0.2 + 0.1j))
+            w = z * z
+            x = part(w)
+            total = total + np.abs(np.sum(w * z))
+        return np.sum(x**2) + total
+
+    check_machine_code(carried, lambda: (A,), rtol=1e-12)
