@@ -113,6 +113,22 @@ class Number:
     tag: Any = None
 
 
+@dataclass
+class PythonObject:
+    """An object of Python's that only Python reads, such as a pullback.
+
+    Attributes
+    ----------
+    text : str
+        The expression of its place, in `RunTape.values`.
+    """
+
+    text: str
+
+    def __getattr__(self, name: str) -> Any:
+        raise UnsupportedError("an object of Python's")
+
+
 class FreshMemory:
     """The alias set of a newly allocated array."""
 

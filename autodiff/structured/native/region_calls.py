@@ -13,6 +13,7 @@ from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.containers.list_conversion import held
 from autodiff.structured.native.llvm import memory, special
 from autodiff.structured.native.llvm.array_parameters import DATA, NDIM, SHAPE, STRIDES
+from autodiff.structured.native.llvm.calls_of_python import RAISED, check_error
 from autodiff.structured.native.llvm.function_builder import (
     I32,
     I64,
@@ -274,7 +275,10 @@ def _caller(function: NativeFunction, compiled: CompiledModule, is_forward: bool
         lines.append("if not ignores_errors(): raise Aside('errors of scipy.special count')")
     lines += ["tape = RunTape()"] if is_forward else []
     lines += ["out = Words()"] if results.fields else []
-    lines += [f"status = f({', '.join(words)})", f"if status: failed(status, names, ({args}))"]
+    lines += [
+        f"status = f({', '.join(words)})",
+        f"if status: failed(status, names, ({args}), tape)",
+    ]
     lines += [f"held = ({held})"] if (is_forward and held) or results.are_arrays else []
     lines += ["tape.held = held"] if is_forward and held else []
     lines += ["push(tape)"] if is_forward else []
@@ -316,10 +320,12 @@ def _argument(
     ]
 
 
-def _failed(status: int, names: list[str], args: tuple) -> None:
+def _failed(status: int, names: list[str], args: tuple, run: RunTape) -> None:
     """Raise the error of a nonzero status."""
     if status == SHAPES_DIFFER:
         raise ShapeMismatchError(unit_axes_of(names, args))
+    if status == RAISED:
+        check_error(run.error)
     raise BailoutError(_WHY[status])
 
 

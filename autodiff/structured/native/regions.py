@@ -28,6 +28,7 @@ from autodiff.structured.native.llvm.array_parameters import is_readable
 from autodiff.structured.native.llvm.function_builder import EXCEPTIONS, FunctionBuilder, LLVMModule
 from autodiff.structured.native.llvm.jit import CompiledModule
 from autodiff.structured.native.llvm.memory import define_functions
+from autodiff.structured.native.operations_by_python import Place
 from autodiff.structured.native.region_calls import (
     WITH_LIST,
     NativeFunction,
@@ -250,25 +251,42 @@ class NativeProgram:
         function = NativeFunction(name, params, results, self.names.kinds, lists)
         if nodes is not None:
             self._find_unbound(nodes, function, binds)
-        code = FunctionBuilder(self.module, name, function.llvm_types())
-        e = self.emitter
-        pushes = {line - first + 1: names for line, names in e.push_names.items()}
-        statements = Statements(
-            code, code.function.args[0], self.scope, e.adjoints, is_forward, self.names,
-            pushes if is_forward else {}, body, set(results), live, self._unwritten(is_forward),
-        )  # fmt: skip
-        write_prologue(code, function, statements)
-        # Products for a sum of an enclosing loop are collected here, and added at the end.
-        open_sums = [x for x in flow.reads if x in sums]
-        for x in open_sums:
-            statements.bound[x] = statements.expression(tree_of(sums[x]).body[0].value)
-        statements.statements(body)
-        for x in open_sums:
-            statements.bound[x].add_all()
-        write_epilogue(code, function, statements)
+        left: dict[Place, str] = {}  # the operations that are left to Python
+        pushes = {line - first + 1: names for line, names in self.emitter.push_names.items()}
+        open_sums = {x: tree_of(sums[x]).body[0].value for x in flow.reads if x in sums}
+        while True:
+            code = FunctionBuilder(self.module, name, function.llvm_types())
+            statements = Statements(
+                code, code.function.args[0], self.scope, self.emitter.adjoints, is_forward,
+                self.names, pushes if is_forward else {}, body, set(results), live,
+                self._unwritten(is_forward), left=left,
+            )  # fmt: skip
+            try:
+                self._lower_body(function, statements, body, open_sums)
+            except Exception:
+                if not statements.has_left_more:
+                    raise
+            if not statements.has_left_more:
+                break
+            self.module.drop(name)
         if sum(len(b.instructions) for b in code.function.blocks) > _MOST_INSTRUCTIONS:
             raise UnsupportedError("so long a loop")
         return function
+
+    def _lower_body(
+        self, function: NativeFunction, statements: Statements, body: list, open_sums: dict
+    ) -> None:
+        """Lower the statements of a region.
+
+        Products for a sum of an enclosing loop are collected in `open_sums`, and added at the end.
+        """
+        write_prologue(statements.code, function, statements)
+        for x, made in open_sums.items():
+            statements.bound[x] = statements.expression(made)
+        statements.statements(body)
+        for x in open_sums:
+            statements.bound[x].add_all()
+        write_epilogue(statements.code, function, statements)
 
     def _unwritten(self, is_forward: bool) -> set[str]:
         """Return the variables whose arrays are not written into while they hold them.

@@ -30,6 +30,7 @@ from autodiff.structured.native.lowered_values import (
     LazyArray,
     ListRef,
     Number,
+    PythonObject,
     RangeValue,
     TupleValue,
     is_one,
@@ -37,14 +38,14 @@ from autodiff.structured.native.lowered_values import (
     width_of,
 )
 from autodiff.structured.native.numbers.scalars import BINARY
-from autodiff.structured.native.variables import Variables
+from autodiff.structured.native.operations_by_python import OperationsByPython
 
 _MOST_REPEATED = 16
 """Operations of an expression that may be a part of several others."""
 
 
-class Statements(Variables):
-    """Lowering of statements. The parameters are those of `Variables`."""
+class Statements(OperationsByPython):
+    """Lowering of statements. The parameters are those of `OperationsByPython`."""
 
     def statements(self, body: list[ast.stmt]) -> None:
         """Lower statements."""
@@ -56,7 +57,7 @@ class Statements(Variables):
             method = getattr(self, f"on_{type(node).__name__.lower()}_statement", None)
             if method is None:
                 raise UnsupportedError(type(node).__name__)
-            method(node)
+            self.statement(node, method)
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     for name in stored(target):
@@ -96,7 +97,7 @@ class Statements(Variables):
         if is_pop(node.value):
             self._pop(node.targets[0])
         else:
-            value = self.expression(node.value)
+            value = self.value_for(node)
             for target in node.targets:
                 self._assign(target, value)
         self.store, self.swapped = memory.SCRATCH, set()
@@ -257,10 +258,21 @@ class Statements(Variables):
         else:
             values = arg.elts if len(names) > 1 else [arg]
             words = []
-            for name, part in zip(names, values, strict=True):
-                words += self._words(name, self.expression(part))
+            found = [self.expression(part) for part in values]
+            objects = []
+            for name, x in zip(names, found, strict=True):
+                if self._is_object(name) and isinstance(x, PythonObject):
+                    objects.append(x)
+                else:
+                    words += self._words(name, x)
+            if objects:
+                self.push_objects(objects)
         self.store = memory.SCRATCH
         memory.pushed(self.code, self.state, words)
+
+    def _is_object(self, name: str) -> bool:
+        """Whether what is pushed for a name is an object of Python's, such as a pullback."""
+        return name not in self.names.kinds and name not in self.names.shapes
 
     def _words_of_control_flow(self, arg: ast.expr) -> list:
         """Return the words that describe a loop or branch: a range, a trip count or a test."""
@@ -315,22 +327,28 @@ class Statements(Variables):
         names = [t.id for t in (target.elts if isinstance(target, ast.Tuple) else [target])]  # type: ignore[attr-defined]
         kinds = [self.names.kinds.get(name) for name in names]
         shapes = self.names.shapes
+        own = list(filter(self._is_object, names))
+        objects = dict(zip(own, self.pop_objects(len(own)), strict=True)) if own else {}
         sizes = [
-            shapes[name]
+            0
+            if name in own
+            else shapes[name]
             if name in shapes
             else sum(map(width_of, k.parts if k and k.parts else [k]))
             for name, k in zip(names, kinds, strict=True)
         ]
         words = iter(memory.popped(self.code, self.state, [I64] * sum(sizes)))
         for name, kind in zip(names, kinds, strict=True):
+            if name in own:
+                self.bound[name] = objects[name]
+                continue
             if name in shapes:
                 shape = [next(words) for _ in range(shapes[name])]
                 for k in self.names.pushed_unit_axes.get(name, ()):
                     shape[k] = self.code.whole(1)
                 self.bound[name] = TupleValue([self.python_int(n) for n in shape])
                 continue
-            if kind is None:
-                raise UnsupportedError(f"{name} on the tape")
+            assert kind is not None
             if name in self.names.lists:
                 address = self.b.inttoptr(next(words), PTR)
                 self.bound[name] = self.container_at(self.names.lists[name], address)

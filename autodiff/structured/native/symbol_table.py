@@ -28,6 +28,8 @@ class SymbolTable:
     ----------
     kinds : dict
         Name → kind.
+    results : dict
+        Name of the result of an operation → kind, with the axes that have length 1.
     alias_sets : dict
         Name of an array → its alias set: the root of its `Memory`, or another object.
     variables : set of str
@@ -53,6 +55,7 @@ class SymbolTable:
         layouts_of_values: dict[Memory, tuple[int, ...]],
     ) -> None:  # fmt: skip
         self.kinds: dict[str, Kind] = {}
+        self.results: dict[str, Kind] = {}
         self.alias_sets: dict[str, Any] = {}
         self.variables: set[str] = set()
         self.shapes: dict[str, int] = {}
@@ -65,6 +68,7 @@ class SymbolTable:
             for op in block.ops:
                 if op.out is not None:
                     self._add(op.out.name, op.out.kind.general(), op.out.memory)
+                    self.results[op.out.name] = op.out.kind
                     factors = factors_of(op)
                     if factors is not None:
                         self._add(factors, op.args[0].kind.general(), None)

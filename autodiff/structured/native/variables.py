@@ -191,6 +191,8 @@ class Variables(Expressions):
         is_typed = kind is not None and (kind.is_array or kind.is_scalar)
         if name in self.names.lists:
             value = self.from_display(self.names.lists[name], value)
+        if self.forward and isinstance(value, Array) and not self._is_laid_out(name, value):
+            value = self.elementwise.materialize(value, self.store)  # the real part, say
         if kind is not None and name in self.swapped:
             value = self._in_other_buffer(name, kind, value)
         elif (
@@ -217,13 +219,18 @@ class Variables(Expressions):
         """Return a cotangent with the dtype and the layout of its variable, copied if necessary."""
         if not isinstance(value, (Array, LazyArray)) or len(value.shape) != kind.ndim:
             raise UnsupportedError(f"{name} of another kind")
-        axis = self.names.dense.get(name)
-        is_laid_out = isinstance(value, Array) and (
-            axis is None or isinstance(value.strides[axis], ir.Constant)
-        )
+        is_laid_out = isinstance(value, Array) and self._is_laid_out(name, value)
         if is_laid_out and dtype_of(value) == kind.dtype:
             return value
         return self.elementwise.materialize(value, memory.KEPT, kind.dtype)
+
+    def _is_laid_out(self, name: str, value: Array) -> bool:
+        """Whether an array is known to be contiguous along the axis that its name says."""
+        axis = self.names.dense.get(name)
+        if axis is None or axis >= len(value.shape):
+            return True
+        step = value.strides[axis]
+        return isinstance(step, ir.Constant) and step.constant == value.dtype.itemsize
 
     def _in_other_buffer(self, name: str, kind: Kind, value: Any) -> Array:
         """Write the value of a variable into the buffer that does not hold its old value."""

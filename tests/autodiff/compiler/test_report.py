@@ -27,7 +27,7 @@ def recursion(a: Any, n: int) -> Any:
 def filled(a: Any, n: int) -> Any:
     xs = []
     for t in range(n):
-        xs.append(np.linalg.norm(np.sin(a), 3) * t)
+        xs.append(np.sum(np.sin(a)) * t.bit_length())
     s = 0.0
     for i in range(len(a)):
         for j in range(len(a)):
@@ -90,7 +90,7 @@ def test_a_part_that_has_no_form_in_machine_code(monkeypatch: Any) -> None:
         (5, loop_report.MACHINE_CODE),
         (6, loop_report.MACHINE_CODE),
     ]
-    assert "machine code has no form of this: a tuple" in found.loops[0].why
+    assert "machine code has no form of this: <method 'bit_length'" in found.loops[0].why
     assert str(found).startswith("<lambda> runs as it is written; ")
 
 

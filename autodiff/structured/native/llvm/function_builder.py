@@ -206,11 +206,14 @@ class LLVMModule(ir.Module):
     ----------
     loops : dict
         Functions that loop over elements, by what they compute: see `outlining`.
+    kept : list
+        Objects of Python's that the machine code reads by address.
     """
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.loops: dict[Any, Any] = {}
+        self.kept: list[Any] = []
 
     def drop(self, name: str) -> None:
         """Remove the function of a name, if there is one."""

@@ -10,7 +10,14 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from autodiff.structured.native.llvm import blas, memory, message_calls, python_calls, special
+from autodiff.structured.native.llvm import (
+    blas,
+    calls_of_python,
+    memory,
+    message_calls,
+    python_calls,
+    special,
+)
 from autodiff.structured.native.llvm.function_builder import LLVMModule
 
 _lock = threading.Lock()
@@ -40,6 +47,7 @@ class CompiledModule:
             machine = _machine()
             found = special.addresses(module)
             self.calls_special = bool(found)
+            self._kept = module.kept
             for name, address in (blas.addresses(module) | found).items():
                 llvm.add_symbol(name, address)
             made = llvm.parse_assembly(text_of(module))
@@ -83,9 +91,12 @@ def _machine() -> Any:
     if not _ready:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        for name, f in (
-            memory.FUNCTIONS | python_calls.FUNCTIONS | message_calls.FUNCTIONS
-        ).items():
+        for name, f in {
+            **memory.FUNCTIONS,
+            **python_calls.FUNCTIONS,
+            **calls_of_python.FUNCTIONS,
+            **message_calls.FUNCTIONS,
+        }.items():
             llvm.add_symbol(name, ctypes.cast(f, ctypes.c_void_p).value)
         _ready.append(_new_machine())
     return _ready[0]

@@ -24,6 +24,7 @@ from autodiff.structured.native.llvm.function_builder import (
 WORDS, USED, ROOM = 0, 1, 2  # of the stack: its address, words in use, capacity
 SCRATCH, KEPT = 3, 7  # of each arena: last chunk, bytes in use there, its size, most bytes at once
 _WORDS_OF_STATE = _GROWN = 11
+RUN = 12  # the address of the `RunTape`
 _CHUNK = 1 << 20  # bytes of the first chunk; each is twice as large as the one before
 _LARGEST_CHUNK = 1 << 24  # unless one array needs more
 _HEADER = 64  # bytes at the beginning of a chunk: the chunk before, bytes in use there, its size,
@@ -39,11 +40,14 @@ class RunState(ctypes.Structure):
     ----------
     grown : int
         Whether memory was allocated since `settle`.
+    run : int
+        The address of the `RunTape` that has taken it from the pool.
     address : int
         The address of this structure.
     """
 
-    _fields_: ClassVar = [("words", ctypes.c_int64 * _WORDS_OF_STATE), ("grown", ctypes.c_int64)]
+    _fields_: ClassVar = [("words", ctypes.c_int64 * _WORDS_OF_STATE), ("grown", ctypes.c_int64),
+                          ("run", ctypes.c_int64)]  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()
@@ -113,9 +117,15 @@ class RunTape:
         The address of its `RunState`.
     held : tuple
         NumPy arrays that addresses on the tape point into: they are kept alive.
+    values : dict
+        The last results of the operations that are left to Python, by name.
+    objects : list
+        The objects of Python's that the sweep pops.
+    error : BaseException, optional
+        What such an operation has raised.
     """
 
-    __slots__ = ("_state", "address", "held")
+    __slots__ = ("_state", "address", "error", "held", "objects", "values")
     _pool: ClassVar[list[RunState]] = []
 
     def __init__(self) -> None:
@@ -123,8 +133,12 @@ class RunTape:
             self._state = self._pool.pop()
         except IndexError:
             self._state = RunState()
+        self._state.run = id(self)
         self.address = self._state.address
         self.held: tuple = ()
+        self.values: dict[str, Any] = {}
+        self.objects: list = []
+        self.error: BaseException | None = None
 
     def __del__(self) -> None:
         state, pool = self._state, self._pool

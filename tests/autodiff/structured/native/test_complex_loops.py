@@ -336,3 +336,29 @@ def test_signs_of_complex_constants(traced: Callable) -> None:
         value, found = autodiff.value_and_gradient(f, 0.7)
         np.testing.assert_allclose(value, f(0.7), rtol=1e-12)
         np.testing.assert_allclose(found, traced(f, 0.7), rtol=1e-12)
+
+
+def real_parts(a: Any) -> Any:
+    x, total = a, 0.0
+    for _ in range(3):
+        z = np.exp(x * (0.2 + 0.1j))
+        w = z * z
+        x = np.real(w)
+        total = total + np.abs(np.sum(w * z))
+    return np.sum(x**2) + total
+
+
+def imaginary_parts(a: Any) -> Any:
+    x, total = a, 0.0
+    for _ in range(3):
+        z = np.exp(x * (0.2 + 0.1j))
+        w = z * z
+        x = w.imag
+        total = total + np.abs(np.sum(w * z))
+    return np.sum(x**2) + total
+
+
+@pytest.mark.parametrize("f", [real_parts, imaginary_parts])
+def test_a_part_of_an_array_in_a_variable(f: Callable, check_machine_code: Callable) -> None:
+    """It is a view with other strides, but the variable holds an array without gaps."""
+    check_machine_code(f, lambda: (A,), rtol=1e-12)

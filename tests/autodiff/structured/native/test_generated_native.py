@@ -10,10 +10,11 @@ import pytest
 import autodiff
 from autodiff.structured import calls
 from autodiff.structured.runtime import Structured
+from tests.autodiff.structured.test_generated import check_close
 from tools.fuzz import generators, judge
 
 
-@pytest.mark.parametrize("generator", ["loops", "carried"])
+@pytest.mark.parametrize("generator", ["loops", "carried", "library_calls"])
 @pytest.mark.parametrize("first", [500, 510])
 def test_programs(
     generator: str, first: int, made: list[Structured], traced: Callable, by_numpy: Callable
@@ -30,5 +31,5 @@ def test_programs(
                 assert found is expected, seed
                 continue
             for x, y in zip(found, expected, strict=True):
-                np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11, err_msg=f"seed {seed}")
-    assert sum(p.native.count for p in made if p.native is not None) > 10
+                check_close(x, y, f"seed {seed}")
+    assert sum(p.native.count for p in made if p.native is not None) >= 10

@@ -84,7 +84,7 @@ def one_without_form(a, b):
 
 PROGRAMS = {
     made_between: 1, branches_between: 1, overwritten_between: 1, returned_arrays: 1,
-    nothing_turns: 1, one_without_form: 2,
+    nothing_turns: 1, one_without_form: 1,
 }  # fmt: skip
 
 

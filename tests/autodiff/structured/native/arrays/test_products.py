@@ -57,7 +57,7 @@ def recurrent_outside(a, b, m):
         h = a * b[i]
         for _ in range(20):
             h = np.tanh(m @ h + b)
-        total += np.sum(m @ h) + np.sum(np.real(np.fft.fft(h)) * b)
+        total += np.sum(m @ h) * (i + 1).bit_length()
     return total
 
 

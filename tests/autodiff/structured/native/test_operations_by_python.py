@@ -1,0 +1,159 @@
+"""Operations without machine code: machine code calls Python for them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autodiff
+from autodiff.structured.native.llvm import calls_of_python
+from autodiff.structured.runtime import Structured
+
+X = np.sin(np.arange(16.0)) + 0.3
+M = np.cos(np.arange(16.0).reshape(4, 4)) + 2.0 * np.eye(4)
+PICKED = np.arange(16).reshape(4, 4) % 3 == 1
+
+
+def transforms(x: Any, m: Any) -> Any:
+    """Complex results of real arrays, whose parts are carried to the next turn."""
+    k = np.fft.fftfreq(len(x))
+    for _ in range(4):
+        spectrum = np.fft.fft(x * 0.5 + x**2) * np.exp(-0.1 * k**2)
+        x = np.fft.ifft(spectrum).real + 0.1 * x * m[0, 0]
+    return np.sum(x**2)
+
+
+def several_results(x: Any, m: Any) -> Any:
+    """A pullback that the rule records, and two arrays at once."""
+    total = 0.0
+    for t in range(3):
+        u, s, v = np.linalg.svd(m * (1.0 + 0.1 * t))
+        m = 0.5 * m + u**2 * s + np.tanh(v) * x[t]
+        total = total + np.sum(s)
+    return total + np.sum(m)
+
+
+def stacks(x: Any, m: Any) -> Any:
+    y = np.stack([m, m.T + x[:4]])
+    for _ in range(3):
+        y = np.tanh(0.3 * y @ np.linalg.inv(y + 3.0 * np.eye(4)))
+        y = y + 0.1 * np.einsum("nij,nkj->nik", y, y)
+    return np.sum(y * y)
+
+
+def masks_among_indices(x: Any, m: Any) -> Any:
+    f = np.zeros((3, 4, 4))
+    f[0] = m
+    for t in range(3):
+        g = f[:, PICKED]
+        f[1] = f[0] * x[t] + 0.2
+        f[:, PICKED] = g[[2, 0, 1]] * 1.5
+        f[:, PICKED] *= 0.9
+        f[0] = np.sin(f[0]) + f[2]
+    return np.sum(f**2)
+
+
+def in_branches_and_inner_loops(x: Any, m: Any) -> Any:
+    total = 0.0
+    for t in range(4):
+        if t % 2:
+            for k in range(2):
+                x = 0.7 * x + np.sort(x) * m[k, t]
+        else:
+            x = x - 0.1 * np.median(np.outer(x, x[:3]), axis=1)
+        total += np.quantile(x, 0.3) * np.sum(x)
+    return total
+
+
+KERNELS = [
+    transforms, several_results, stacks, masks_among_indices, in_branches_and_inner_loops,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", KERNELS)
+def test_loops_with_operations(f: Callable, check_machine_code: Callable) -> None:
+    check_machine_code(f, lambda: (X * 1.0, M * 1.0), rtol=1e-11)
+
+
+@pytest.mark.parametrize("f", KERNELS)
+def test_differences_and_other_ways(f: Callable) -> None:
+    direction = np.cos(np.arange(32.0))
+    dx, dm = direction[:16], direction[16:].reshape(4, 4)
+    expected = (f(X + 1e-6 * dx, M + 1e-6 * dm) - f(X - 1e-6 * dx, M - 1e-6 * dm)) / 2e-6
+    called = lambda *args: autodiff.gradient(f, *args)  # noqa: E731
+    compiled = autodiff.compile(called), autodiff.compile(called, backend="python")
+    for gradient in (called, *compiled):
+        for _ in range(2):
+            gx, gm = gradient(X, M)
+            assert np.sum(gx * dx) + np.sum(gm * dm) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("f", [transforms, stacks, in_branches_and_inner_loops])
+def test_single_precision(f: Callable, made: list[Structured], traced: Callable) -> None:
+    given = X.astype(np.float32), M.astype(np.float32)
+    for x, y in zip(autodiff.gradient(f, *given), traced(f, *given), strict=True):
+        assert x.dtype == y.dtype == np.float32
+        np.testing.assert_allclose(x, y, rtol=1e-3, atol=1e-4 * np.abs(y).max())
+
+
+def test_errors_are_those_of_numpy(made: list[Structured]) -> None:
+    def inverted(m):
+        for _ in range(3):
+            m = np.linalg.pinv(np.sqrt(m)) + 0.1 * m
+            m = np.linalg.cholesky(m @ m.T - np.sum(m))
+        return np.sum(m)
+
+    with pytest.raises(np.linalg.LinAlgError) as expected:
+        inverted(np.abs(M))
+    with pytest.raises(np.linalg.LinAlgError) as found:
+        autodiff.gradient(inverted, np.abs(M))
+    assert str(found.value) == str(expected.value)
+
+
+def test_an_interrupt_ends_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first call that comes back from Python raises it; nothing runs in its place."""
+    autodiff.gradient(transforms, X, M)
+    called = []
+
+    def interrupted(*args: Any) -> Any:
+        called.append(1)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as m:
+        m.setattr("numpy.fft._pocketfft._raw_fft", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            autodiff.gradient(transforms, X, M)
+    assert len(called) == 1
+    assert autodiff.gradient(transforms, X, M)[0].shape == X.shape
+
+
+def test_warnings_are_not_lost() -> None:
+    """NumPy clears the flags of the processor, so they are read before each call."""
+
+    def overflowing(x):
+        for _ in range(2):
+            y = np.exp(x * 400.0)
+            x = np.sort(x) + 1.0 / (1.0 + y)
+        return np.sum(x)
+
+    for _ in range(3):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            autodiff.gradient(overflowing, np.linspace(0.5, 2.0, 9))
+        assert any("overflow" in str(w.message) for w in found)
+
+
+def test_a_result_that_is_a_view_of_an_argument() -> None:
+    """Machine code would lose writes into one of the two, so it steps aside."""
+    writer = calls_of_python.OperationWriter({"f": lambda x: x[1:]}, False, True)
+    kind = autodiff.structured.form.kinds.kind_of(X)
+    writer.argument("x", kind)
+    writer.array("r", kind, "run.y")
+    operation = writer.function("f(x)", False)
+    words = np.array([X.ctypes.data, *X.shape, *X.strides])
+    with pytest.raises(autodiff.structured.runtime_library.BailoutError, match="shares memory"):
+        operation(Structured, words.ctypes.data)
