@@ -116,7 +116,7 @@ def copied(x: np.ndarray) -> np.ndarray:
 
 def total(x: Any) -> Any:
     """Return the sum of all elements, as a Python float if it is a float64."""
-    found = x.sum() if type(x) is np.ndarray else x
+    found = np.add.reduce(x, None) if type(x) is np.ndarray else x
     return float(found) if type(found) is np.float64 else found
 
 
@@ -275,7 +275,8 @@ def norm_back(g: Any, y: Any, x: np.ndarray, axes: _Axes = None) -> np.ndarray:
 def inner(d: Any, g: Any) -> Any:
     """Return the sum of conj(d) g over all elements."""
     if type(d) is np.ndarray and type(g) is np.ndarray and d.shape == g.shape:
-        return total(np.vdot(d, g))
+        found: Any = np.vdot(d, g)
+        return float(found) if type(found) is np.float64 else found
     return total(np.conj(d) * g)
 
 
@@ -385,16 +386,13 @@ def or_zeros(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def whole(x: Any, primal: np.ndarray) -> np.ndarray:
-    """Return the cotangent of an argument as an array: zeros if nothing was added to it.
-
-    One in the memory of a run is copied, which releases that memory.
-    """
+    """Return the cotangent of an argument as a new array: zeros if nothing was added to it."""
     if type(x) is not np.ndarray:
         return np.full_like(primal, x)
     x = or_zeros(x, primal.shape)
     if x.shape != primal.shape:
         raise ValueError("a cotangent of another shape")
-    return x.astype(primal.dtype, copy=x.base is not None)
+    return x.astype(primal.dtype)
 
 
 def number(x: Any) -> Any:
@@ -483,6 +481,7 @@ SCOPE = {
     "errstate": np.errstate,
     "may_share": np.may_share_memory,
     "array": np.array,
+    "zeros": np.zeros,
     "asarray": np.asarray,
     "Changed": ChangedError,
     "Broadcast": BailoutError,

@@ -1,9 +1,10 @@
 """Dependence analysis: whether a write may overwrite elements that were read before.
 
-The read may come from an earlier loop iteration. Indices and slice bounds are affine expressions:
-sums of loop variables, variables that are bound once, and constants. Each loop variable lies within
-its range, and below its value in a later iteration if the loop counts up. A write and a read are
-disjoint if their indices along some axis are: if the minimum of the difference is at least 1.
+The read may come from an earlier loop iteration, unless that has made an array of its own. Indices
+and slice bounds are affine expressions: sums of loop variables, variables that are bound once, and
+constants. Each loop variable lies within its range, and below its value in a later iteration if the
+loop counts up. A write and a read are disjoint if their indices along some axis are: if the minimum
+of the difference is at least 1.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from autodiff.structured.form.function_ir import For, Op, Slot, Value, While, known
 from autodiff.structured.form.indices import parts_of_index
+from autodiff.structured.form.known_functions import makes_new
 from autodiff.structured.form.order import Order, binds
 
 _Affine = dict[Any, int]
@@ -40,14 +42,20 @@ def spares(write: Op, reader: Op, read: Value, order: Order) -> bool:
     order : Order
         The order of operations in the program.
     """
-    written = _Part.of(write.args[0], write.data, write.args[2:])
-    loaded = _Part.of(read)
-    if written is None or loaded is None or written.slot is not loaded.slot:
+    written = _Part.of(order, write.args[0], write.data, write.args[2:])
+    loaded = _Part.of(order, read)
+    if written is None or loaded is None or written.array is not loaded.array:
         return False
     position, write_loops = order.places[write]
     earlier, read_loops = order.places[reader]
     common = [a for a, b in zip(write_loops, read_loops, strict=False) if a is b]
-    cases = list(range(len(common)))
+    renewing = 0  # the number of loops that make the array anew in each iteration
+    if isinstance(written.array, Value):
+        made = written.array.op
+        if not (order.always_follows(write, made) and order.always_follows(reader, made)):
+            return False
+        renewing = len(order.places[made][1])
+    cases = list(range(renewing, len(common)))
     if earlier <= position:
         cases.append(len(common))
     return all(_are_apart(written, write_loops, loaded, read_loops, k) for k in cases)
@@ -60,24 +68,28 @@ def are_nonnegative(op: Op, values: list[Value], order: Order) -> bool:
 
 
 class _Part:
-    """A part of the array in a variable, selected by an index."""
+    """A part of an array, selected by an index.
 
-    def __init__(self, slot: Slot, template: Any, values: list[Value]) -> None:
-        self.slot = slot
+    The array is the variable that always holds it, or the new array that an operation makes.
+    """
+
+    def __init__(self, array: Slot | Value, template: Any, values: list[Value]) -> None:
+        self.array = array
         self.template = template
         self.values = values
 
     @classmethod
-    def of(cls, base: Value, template: Any = None, values: list[Value] | None = None) -> Any:
+    def of(
+        cls, order: Order, base: Value, template: Any = None, values: list[Value] | None = None
+    ) -> Any:
         """Return the part that an index selects, or that a view is; None if it is not known."""
         while base.op.code == "view":
             template, values = base.op.data, base.op.args[1:]
             base = base.op.args[0]
-        if base.op.code != "read" or not base.op.data.is_stable:
-            return None
-        if type(template) is not tuple or values is None:
-            return None
-        return cls(base.op.data, template, values)
+        if type(template) is not tuple or values is None:  # the whole array
+            template, values = (), []
+        array = _array_of(base, order)
+        return None if array is None else cls(array, template, values)
 
     def axes(self, iteration: _Iteration) -> Iterator[_Bound]:
         """Yield the bounds of the indices along the first axes."""
@@ -102,6 +114,18 @@ class _Part:
             low if iteration.is_nonnegative(low) else None,
             _plus(high, {1: -1}) if iteration.is_nonnegative(high) else None,
         )
+
+
+def _array_of(base: Value, order: Order) -> Slot | Value | None:
+    """Return what identifies an array; None if it may be one of several."""
+    v, slot = base, None
+    if base.op.code == "read":
+        slot = base.op.data
+        bound = order.bound.get(slot, [])
+        v = bound[0] if len(bound) == 1 else base
+    if v.op.code == "call" and v.kind.is_array and makes_new(v.op):
+        return v
+    return slot if slot is not None and slot.is_stable else None
 
 
 class _Iteration:

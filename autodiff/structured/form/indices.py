@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autodiff.structured.form.function_ir import Op
+from autodiff.structured.form.function_ir import Op, known
 from autodiff.structured.form.kinds import (
     Kind,
     UnsupportedError,
@@ -33,6 +33,32 @@ def arrays_in(template: Any, values: list) -> list:
 def has_places(template: Any, values: list) -> bool:
     """Whether an index has integer arrays in it."""
     return any(a.kind.letter != "b" for a in arrays_in(template, values))
+
+
+def index_back(template: Any, values: list) -> str | None:
+    """Return the index, as source, that gets the array back from a view of all its elements.
+
+    None if the view may lack elements, or is not made by an index of slices and new axes.
+
+    Examples
+    --------
+    >>> index_back((("slice", None, None, None), ("known", None)), [])  # x[:, None]
+    ':, 0'
+    """
+
+    def one(part: tuple) -> str | None:
+        if part[0] == "known":
+            return "..." if part[1] is Ellipsis else "0"
+        if part[0] != "slice" or part[1:3] != (None, None):
+            return None
+        if part[3] is None:
+            return ":"
+        return "::-1" if known(values[part[3]]) == -1 else None
+
+    if type(template) is str:
+        return None
+    parts = list(map(one, parts_of_index(template)))
+    return None if None in parts else ", ".join(parts)  # type: ignore[arg-type]
 
 
 def is_element(kind: Kind, template: Any) -> bool:

@@ -10,6 +10,7 @@ from autodiff.structured.form.function_ir import (
     If,
     Op,
     Slot,
+    Value,
     While,
     bodies_of,
     nodes_of,
@@ -28,16 +29,27 @@ class Order:
     def __init__(self, body: list) -> None:
         # The source position of each operation, and the loops around it, outer ones first.
         self.places: dict[Op, tuple[int, tuple[For | While, ...]]] = {}
-        self._nodes(body, ())
+        # The loops and branches around each operation, and the values of each variable.
+        self.paths: dict[Op, tuple[tuple[object, int], ...]] = {}
+        self.bound: dict[Slot, list[Value]] = {}
+        self._nodes(body, (), ())
 
-    def _nodes(self, nodes: list, loops: tuple[For | While, ...]) -> None:
+    def _nodes(self, nodes: list, loops: tuple, path: tuple) -> None:
         for node in nodes:
             if isinstance(node, Block):
                 for op in node.ops:
-                    self.places[op] = len(self.places), loops
+                    self.places[op], self.paths[op] = (len(self.places), loops), path
+                for slot, v in node.writes.items():
+                    self.bound.setdefault(slot, []).append(v)
             inside = (*loops, node) if isinstance(node, (For, While)) else loops
-            for inner in bodies_of(node):
-                self._nodes(inner, inside)
+            for k, inner in enumerate(bodies_of(node)):
+                self._nodes(inner, inside, (*path, (node, k)))
+
+    def always_follows(self, later: Op, first: Op) -> bool:
+        """Whether an operation runs after another one in the same iteration of its loops."""
+        path = self.paths[first]
+        is_inside = self.paths[later][: len(path)] == path
+        return is_inside and self.places[first][0] < self.places[later][0]
 
     def may_precede(self, first: Op, second: Op) -> bool:
         """Whether an operation may run before another, perhaps in an earlier loop iteration."""

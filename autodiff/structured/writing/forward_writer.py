@@ -33,6 +33,7 @@ from autodiff.structured.writing.activity import (
 from autodiff.structured.writing.carried_arrays import origin_of
 from autodiff.structured.writing.list_mutations import write_mutation
 from autodiff.structured.writing.result_guards import needs_guard
+from autodiff.structured.writing.rules.direct_calls import source_of
 from autodiff.structured.writing.rules.native_calls import native_call
 from autodiff.structured.writing.shadow_layouts import call_in_layout
 from autodiff.structured.writing.source_writer import (
@@ -256,7 +257,7 @@ class ForwardWriter(SourceWriter):
             if value.name + "_pull" in pushes:
                 out.add(f"{value.name}, {value.name}_pull = {self._recorded(op)}")
             else:
-                text = native_call(self, op, pushes) or self.operation(op, self.text_for(op))
+                text = native_call(self, op, pushes) or source_of(self, op, self.text_for(op))
                 self.shapes.note(op)
                 if self._can_be_inlined(op, k, block, pushes, used_later):
                     self.shapes.compare(op)
@@ -366,8 +367,7 @@ class ForwardWriter(SourceWriter):
         self, op: Op, k: int, block: Block, pushes: dict, used_later: set[Value]
     ) -> bool:
         """Whether to write an operation where its result is read: once, with no write between."""
-        value = op.out
-        assert value is not None
+        value: Any = op.out
         if value.uses != 1 or value in used_later or op.code == "draw":
             return False
         if op.code == "call" and self.layout_of(value) is not None:

@@ -32,6 +32,7 @@ from autodiff.structured.form.function_ir import (
     Slot,
     Value,
     While,
+    bodies_of,
     ops_of,
     without_tuples,
 )
@@ -40,6 +41,7 @@ from autodiff.structured.form.order import binds
 from autodiff.structured.writing.activity import is_active, is_unchanged_by
 from autodiff.structured.writing.carried_arrays import origin_of
 from autodiff.structured.writing.forward_writer import ForwardWriter
+from autodiff.structured.writing.live_variables import LiveVariables
 from autodiff.structured.writing.source_writer import CodeLines, TapeEntry
 from autodiff.structured.writing.sweep.block_sweep import BlockSweep
 
@@ -83,13 +85,16 @@ class ProgramWriter(ForwardWriter):
         self.memoryviews, self.blas_memories = set(), {}
         self.empty_sweeps = set()
         source = self.out = CodeLines()
-        for s in filter(self.has_variable, self.program.slots):
-            source.add(f"{s.name}_b = {self._no_cotangent(s)}")
+        body, slots = self.program.body, list(filter(self.has_variable, self.program.slots))
+        self.live = LiveVariables(body, slots, self.for_native or bool(self.checkpointed))
+        begun = [s for s in slots if s in self.live.last]
+        source.add_all([f"{s.name}_b = {self._no_cotangent(s)}" for s in begun])
         self.seeded: dict[Value, list[str]] = {}
         self.sums = {}
         self._backward_seeds()
         first = len(source.lines)
-        self._backward_nodes(self.program.body)
+        self._backward_nodes(body)
+        self.without_cotangents(set(self.program.parameters) & set(slots) - self.live.first)
         self._add_sums(None, first)
         gradients = map(self._gradient, self.program.parameters)
         source.add(f"return ({''.join(f'{g}, ' for g in gradients)})")
@@ -177,6 +182,8 @@ class ProgramWriter(ForwardWriter):
     def _backward_nodes(self, nodes: list) -> None:
         out = self.out
         for node in reversed(nodes):
+            if isinstance(node, (For, While)):
+                self.without_cotangents(self.live.before[node] - self.live.after[node])
             first = len(out.lines)
             if isinstance(node, Block):
                 self._backward_block(node)
@@ -187,8 +194,8 @@ class ProgramWriter(ForwardWriter):
                 continue
             with self.hoisting(node):
                 if isinstance(node, If):
-                    out.inside("if pop():", functools.partial(self._backward_nodes, node.then))
-                    out.inside("else:", functools.partial(self._backward_nodes, node.otherwise))
+                    for k, head in enumerate(("if pop():", "else:")):
+                        out.inside(head, functools.partial(self._backward_branch, node, k))
                 else:
                     self.enclosing.append(node)
                     self._backward_loop(node)
@@ -196,6 +203,14 @@ class ProgramWriter(ForwardWriter):
                     self._add_sums(node, first)
                 self._drop_if_empty(node, first)
             self.backward_spans[node] = first, len(out.lines)
+
+    def _backward_branch(self, node: For | While | If, k: int) -> None:
+        """Write the sweep of the nodes in a branch or, with the last number, in a loop.
+
+        A variable that is live before the node, but not at the start of these, is bound there.
+        """
+        self._backward_nodes(bodies_of(node)[k])
+        self.without_cotangents(self.live.before[node] - self.live.inside[node, k])
 
     def _drop_if_empty(self, node: For | While | If, first: int) -> None:
         """Drop the sweep of a branch or loop if it does nothing.
@@ -229,7 +244,8 @@ class ProgramWriter(ForwardWriter):
         outer = self.loops
         if isinstance(node, For) and not binds(node.body, node.slot):
             self.loops = [*outer, node.slot]
-        self.out.inside(head, lambda: self._backward_nodes(node.body))
+        k = len(bodies_of(node)) - 1  # the test of a `while` has no sweep
+        self.out.inside(head, functools.partial(self._backward_branch, node, k))
         self.loops = outer
 
     def _add_sums(self, node: For | While | None, first: int) -> None:

@@ -9,7 +9,18 @@ import numpy as np
 from autodiff.python_operators import PREFIXES, SIGNS
 from autodiff.structured.form.function_ir import Op
 from autodiff.structured.form.known_functions import CALLED
-from autodiff.structured.writing.rules.known_adjoints import is_display
+from autodiff.structured.writing.rules.known_adjoints import (
+    is_display,
+    matrix_function,
+    reduced,
+    summed_axes,
+)
+
+_BY_ARGUMENTS = frozenset({
+    np.dot, np.ndarray.dot, np.outer, np.inner, np.vdot, np.zeros_like, np.ones_like, np.copy,
+    np.ndarray.copy,
+})  # fmt: skip
+"""Functions of arrays whose results have a rank and dtype that follow from those of the arrays."""
 
 
 def needs_guard(op: Op) -> bool:
@@ -26,6 +37,10 @@ def needs_guard(op: Op) -> bool:
         return False
     if getattr(op.f, "__module__", None) == "math" or is_display(op):
         return False  # only the classes of the arguments decide that of the result
+    if op.args and (summed_axes(op) or reduced(op) or matrix_function(op)):
+        return False
+    if op.f in _BY_ARGUMENTS and not op.options:
+        return not all(a.kind.is_array for a in op.args)
     return op.f not in SIGNS and op.f not in PREFIXES
 
 

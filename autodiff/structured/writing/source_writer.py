@@ -111,6 +111,8 @@ class SourceWriter:
         Whether the sweep searches for operations with infinite partial derivatives.
     """
 
+    out: CodeLines  # what is being written
+
     def __init__(
         self,
         program: FunctionIR,
@@ -210,6 +212,14 @@ class SourceWriter:
         """Whether the cotangent of a variable is always an array of one kind."""
         kind = slot.kind
         return self.for_native and kind is not None and kind.is_array and bool(kind.ndim)
+
+    def without_cotangents(self, slots: Iterable[Slot]) -> None:
+        """Write that variables have no cotangents."""
+        none = [s for s in self.program.slots if s in slots]
+        zero = [f"{s.name}_b" for s in none if not self.is_typed(s)]
+        if zero:
+            self.out.add(f"{' = '.join(zero)} = 0.0")
+        self.out.add_all([f"{s.name}_b = {s.name}_b[:0]" for s in none if self.is_typed(s)])
 
     def const(self, x: Any) -> str:
         """Return the literal of a constant, or the name that the code reads it by."""

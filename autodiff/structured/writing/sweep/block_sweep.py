@@ -12,11 +12,10 @@ from autodiff.structured.form.function_ir import (
     Block,
     Memory,
     Op,
-    Slot,
     Value,
 )
-from autodiff.structured.form.indices import has_arrays, has_places, region_of
-from autodiff.structured.form.kinds import ANYTHING, UnsupportedError
+from autodiff.structured.form.indices import has_arrays, has_places, index_back, region_of
+from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.writing.activity import (
     WITHOUT_SWEEP,
     depends,
@@ -27,7 +26,6 @@ from autodiff.structured.writing.activity import (
 )
 from autodiff.structured.writing.rules.bound_rules import is_elementwise, passes_cotangent_on
 from autodiff.structured.writing.rules.known_adjoints import assembles_array
-from autodiff.structured.writing.source_writer import new_bindings
 from autodiff.structured.writing.sweep.call_sweep import (
     is_by_partials,
     is_product,
@@ -42,11 +40,11 @@ from autodiff.structured.writing.sweep.signs import (
     changed,
     is_operand,
     negative,
-    total,
     total_cotangent,
     without_sign,
 )
 from autodiff.structured.writing.sweep.strided_vectors import strided_part
+from autodiff.structured.writing.sweep.variable_cotangents import bind_cotangents, take_cotangents
 
 _LONGEST = 160  # characters of an expression before it is bound to a name
 
@@ -76,64 +74,16 @@ class BlockSweep:
         for v in [v for v in e.seeded if v.op in self.block.ops]:
             for seed in e.seeded.pop(v):
                 self.add_to(v, seed, lasts=True)
-        rebound = self._take_cotangents()
+        rebound = take_cotangents(self)
         for op in reversed(self.block.ops):
             self.operation(op)
             for memory, part in self.borrowed.get(op.out, ()):
                 self.set_to_zero(memory, part, not e.for_native)
         self.deferred.flush_all()
-        for op in self.block.ops:
-            if op.code == "read" and op.out in self.terms:
-                slot, terms = op.data, self.terms[op.out]
-                if slot in rebound:
-                    rebound[slot].append(total_cotangent(terms, self.spread))
-                else:
-                    name = f"{slot.name}_b"  # an array may have other names: no `+=`
-                    taken = self._begun(slot, op.out) if e.is_typed(slot) else name
-                    self.out.add(f"{name} = {total([taken, *terms])}")
-        self._bind_cotangents(rebound)
+        bind_cotangents(self, rebound)
         if e.for_native and e.enclosing:
             made = [op.out for op in self.block.ops if e.makes_new_shadow(op)]
             self.out.add_all([f"wipe({e.shadow(v)})" for v in made])
-
-    def _take_cotangents(self) -> dict[Slot, list[str]]:
-        """Add the cotangents of variables to those of the values that the block binds them to.
-
-        Return these variables, and an empty list of terms for the value that each had before.
-        """
-        e = self.e
-        rebound = {slot: v for slot, v in new_bindings(self.block) if e.has_variable(slot)}
-        for slot, v in rebound.items():
-            if not is_active(v):
-                continue
-            self.is_complex = slot.kind is ANYTHING or bool(slot.kind and slot.kind.is_complex)
-            name = self._begun(slot, v) if v.kind.is_array else f"{slot.name}_b"
-            self.add_to(v, name, lasts=True)
-        return {slot: [] for slot in rebound}
-
-    def _begun(self, slot: Slot, v: Value) -> str:
-        """Return the cotangent of a variable with the array `v`: zeros if nobody has read that."""
-        e, name, shape = self.e, f"{slot.name}_b", self.e.shape_of(v)
-        if e.is_typed(slot):  # the name knows the axes of length 1, which the variable does not
-            begun = e.fresh("g")
-            self.out.add(f"{begun} = or_zeros({name}, {shape})")
-            return begun
-        whole = f"spread({name}, {shape}, {e.const(v.kind.dtype)})"  # one of no axes may be a float
-        self.out.add(f"if type({name}) is float: {name} = {whole}")
-        return name
-
-    def _bind_cotangents(self, rebound: dict[Slot, list[str]]) -> None:
-        """Bind the cotangents of rebound variables to those of their earlier values."""
-        sums = {f"{slot.name}_b": " + ".join(terms) for slot, terms in rebound.items() if terms}
-        sums = {name: text for name, text in sums.items() if text != name}
-        if sums:
-            self.out.add(f"{', '.join(sums)} = {', '.join(sums.values())}")
-        unread = [slot for slot, terms in rebound.items() if not terms]
-        zero = [f"{slot.name}_b" for slot in unread if not self.e.is_typed(slot)]
-        if zero:
-            self.out.add(f"{' = '.join(zero)} = 0.0")
-        for slot in filter(self.e.is_typed, unread):
-            self.out.add(f"{slot.name}_b = {slot.name}_b[:0]")
 
     # -- cotangents --------------------------------------------------------------------------------
 
@@ -230,9 +180,16 @@ class BlockSweep:
         """Return the name of the cotangent of an array, as an array that may be written into."""
         e, name = self.e, f"{v.name}_b"
         if v not in self.owned:
-            terms = self.terms.get(v)
+            terms, dtype = self.terms.get(v, []), v.kind.dtype
             text = total_cotangent(terms, self.spread) if terms else "0.0"
-            self.out.add(f"{name} = own({text}, {e.shape_of(v)}, {e.const(v.kind.dtype)})")
+            is_sum = len(terms) > 1 or not is_operand(text)
+            # If the array had a shadow, the copy would raise an error for one of another shape.
+            is_new = is_sum and dtype == np.float64 and not (e.has_shadow(v) or self.is_complex)
+            if not terms and not e.for_native:
+                text = f"zeros({e.shape_of(v)}, {e.const(dtype)})"
+            elif e.for_native or not is_new:
+                text = f"own({text}, {e.shape_of(v)}, {e.const(dtype)})"
+            self.out.add(f"{name} = {text}")
             self.terms[v] = [name]
             self.owned.add(v)
         return name
@@ -318,8 +275,17 @@ class BlockSweep:
         """Add the cotangent of a part of an array to that of the array."""
         v: Any = op.out
         g = None if self.e.has_shadow(v) else self.cotangent(v, True, True)
-        if g is not None:
-            part = self.e.view_of_shadow(op, self.own(op.args[0]), self.e.need)
+        if g is None:
+            return
+        base, *at = op.args
+        is_whole = op.data == "T" or index_back(op.data, at) is not None
+        if is_whole and base not in self.owned and not self.e.for_native:
+            is_negative, x = without_sign(g)
+            x = x if is_operand(x) else f"({x})"
+            back = f"{x}.T" if op.data == "T" else f"{x}[{index_back(op.data, at)}]"
+            self.add_to(base, negative(back) if is_negative else back)
+        else:
+            part = self.e.view_of_shadow(op, self.own(base), self.e.need)
             self.out.add_all([f"s = {part}", added("s", g)])
 
     def load(self, op: Op, g: str) -> None:

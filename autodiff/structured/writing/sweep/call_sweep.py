@@ -159,6 +159,7 @@ def _reduced(
 def _summed(s: Any, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> None:
     """Spread the cotangent of a sum or mean over its terms."""
     a = op.args[0]
+    is_kept = g.isidentifier() and not (s.e.has_shadow(op.out) or s.e.for_native)
     if function_of(op.f) is np.mean:
         shape = s.e.shape_of(a)
         g = f"({g} / ({' * '.join(f'{shape}[{k}]' for k in axes)}))"
@@ -166,7 +167,7 @@ def _summed(s: Any, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> No
     if s.e.has_shadow(a):
         s.add_to(a, g)
         return
-    lasts = not op.out.kind.is_array
+    lasts = is_kept or not op.out.kind.is_array
     dtype = s.e.const(a.kind.dtype)
     text = f"spread({g}, {s.e.shape_of(a)}, {dtype})"
     if a.kind.dtype == np.float64 and not (s.is_complex or s.e.for_native):

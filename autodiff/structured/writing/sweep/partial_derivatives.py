@@ -126,7 +126,9 @@ def slope_of_positive_power(
     values = [op.out, *bound.args]
     if not e.has_math or e.for_native or len(bound.args) != 2 or d == "0":
         return d
-    if not all(isinstance(v, Value) and v.kind.classes <= floats for v in values):
+    if not all(isinstance(v, Value) and v.kind.classes <= floats for v in values[:2]):
+        return d
+    if not (isinstance(values[2], Value) and values[2].kind.classes <= floats | {int}):
         return d
     if j == 0:
         short = f"{text(2)} * {text(1)} ** ({text(2)} - 1.0)"

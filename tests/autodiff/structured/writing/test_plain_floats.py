@@ -409,7 +409,7 @@ def test_what_is_repeated_is_read_once() -> None:
     source = Structured(written_between, (None,), (x,), (0,)).source
     forward = source[: source.index("def backward")]
     assert forward.count("[1:]") == 1  # a view is the same, whatever is written
-    assert forward.count("sum_") == 2  # a sum is not
+    assert forward.count("reduce_") == 2  # a sum is not
 
 
 def turns(x: Any) -> Any:
