@@ -24,9 +24,13 @@ from autodiff.structured.native.containers.list_conversion import (
 )
 from autodiff.structured.native.dataflow import Liveness, NameUses
 from autodiff.structured.native.llvm.array_parameters import is_readable
-from autodiff.structured.native.llvm.function_builder import EXCEPTIONS, FunctionBuilder, LLVMModule
+from autodiff.structured.native.llvm.function_builder import (
+    EXCEPTIONS,
+    FunctionBuilder,
+)
 from autodiff.structured.native.llvm.jit import CompiledModule
 from autodiff.structured.native.llvm.memory import define_functions
+from autodiff.structured.native.llvm.modules import LLVMModule, length_of
 from autodiff.structured.native.region_calls import (
     WITH_LIST,
     NativeFunction,
@@ -41,8 +45,9 @@ from autodiff.structured.writing.program_writer import ProgramWriter
 from autodiff.structured.writing.rules.bound_rules import is_elementwise
 from chainrules_core.interpreter.parsing import tree_of
 
-_MOST_INSTRUCTIONS = 12_000
-"""LLVM compiles so many in about two seconds. Longer functions take more time per instruction."""
+_MOST_INSTRUCTIONS, _MANY = 40_000, 15_000
+"""The most instructions of a function; and the most that LLVM compiles with care, in two seconds.
+Each ten thousand more take half a second."""
 _SHORT = 2000
 """Programs of up to so many instructions inline outlined loops: a call takes some nanoseconds."""
 _BUILTINS = frozenset(
@@ -135,7 +140,8 @@ class NativeProgram:
                 is_short = self.module.instructions() <= _SHORT
                 for loop in self.module.loops.values():
                     loop.function.attributes.add("alwaysinline" if is_short else "noinline")
-                self._machine = CompiledModule(self.module)
+                is_long = max(map(length_of, self.module.functions)) > _MANY
+                self._machine = CompiledModule(self.module, is_brief=is_long)
             return self._machine
 
     def _lower_with_lists(self, nodes: list) -> str | None:
@@ -249,6 +255,7 @@ class NativeProgram:
         if nodes is not None:
             self._find_unbound(nodes, function, binds)
         code = FunctionBuilder(self.module, name, function.llvm_types())
+        code.b.most = _MOST_INSTRUCTIONS
         e = self.emitter
         pushes = {line - first + 1: names for line, names in e.push_names.items()}
         statements = Statements(
@@ -264,8 +271,6 @@ class NativeProgram:
         for x in open_sums:
             statements.bound[x].add_all()
         write_epilogue(code, function, statements)
-        if sum(len(b.instructions) for b in code.function.blocks) > _MOST_INSTRUCTIONS:
-            raise UnsupportedError("so long a loop")
         return function
 
     def _unwritten(self, is_forward: bool) -> set[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from autodiff.structured.native.llvm import blas, memory, python_calls, special
-from autodiff.structured.native.llvm.function_builder import LLVMModule
+from autodiff.structured.native.llvm.modules import LLVMModule
 
 _lock = threading.Lock()
 _ready: list[Any] = []  # the target machine, once LLVM is initialized
@@ -27,7 +27,8 @@ class CompiledModule:
     unrolls : bool, optional
         Whether LLVM unrolls and interleaves loops; this pays for sums of long arrays.
     is_brief : bool, optional
-        Whether most loops run a few iterations only: LLVM optimizes less, in half the time.
+        Whether most loops run a few iterations only, or functions are long: LLVM optimizes less, in
+        half the time.
 
     Attributes
     ----------
