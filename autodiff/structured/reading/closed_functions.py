@@ -304,7 +304,8 @@ class _WithoutIndices(ast.NodeTransformer):
             and not any(isinstance(part, ast.Call) for part in ast.walk(node.slice))
         )
         if not is_part:
-            return self.generic_visit(node)
+            self.generic_visit(node)
+            return node
         text = ast.unparse(node)
         if text not in self.names:
             self.names[text] = self.variable(node)

@@ -185,7 +185,7 @@ class ComplexIRBuilder(IntegerBuilder):
         )
         return self.pair(*[write(*parts, **options) for parts in each])
 
-    def select(self, cond: Any, lhs: Any, rhs: Any, flags: Any = ()) -> Any:
+    def select(self, cond: Any, lhs: Any, rhs: Any, name: str = "", flags: Any = ()) -> Any:
         """Select one of two values."""
         return self._by_parts("select", cond, lhs, rhs, flags=flags)
 

@@ -194,10 +194,10 @@ class IntegerBuilder(ir.IRBuilder):
             raise UnsupportedError("so long a loop")
         super()._insert(instruction)
 
-    def add(self, lhs: Any, rhs: Any, flags: Any = ()) -> Any:
+    def add(self, lhs: Any, rhs: Any, name: str = "", flags: Any = ()) -> Any:
         """Add integers."""
         if flags:
-            return super().add(lhs, rhs, flags=flags)
+            return super().add(lhs, rhs, name, flags)
         if isinstance(rhs, ir.Constant) and isinstance(lhs, ir.Instruction):
             before = lhs.operands[1] if lhs.opname == "add" and not lhs.flags else None
             if isinstance(before, ir.Constant):  # (x + 1) - 2
@@ -206,14 +206,18 @@ class IntegerBuilder(ir.IRBuilder):
                     return self.add(lhs.operands[0], total)
         return self.known.computed("add", (lhs, rhs), super().add)
 
-    def sub(self, lhs: Any, rhs: Any, name: str = "") -> Any:
+    def sub(self, lhs: Any, rhs: Any, name: str = "", flags: Any = ()) -> Any:
         """Subtract integers."""
+        if flags:
+            return super().sub(lhs, rhs, name, flags)
         if isinstance(rhs, ir.Constant) and rhs.type == _WORD:
             return self.add(lhs, ir.Constant(_WORD, -rhs.constant))
         return self.known.computed("sub", (lhs, rhs), super().sub)
 
-    def mul(self, lhs: Any, rhs: Any) -> Any:
+    def mul(self, lhs: Any, rhs: Any, name: str = "", flags: Any = ()) -> Any:
         """Multiply integers."""
+        if flags:
+            return super().mul(lhs, rhs, name, flags)
         return self.known.computed("mul", (lhs, rhs), super().mul)
 
     def or_(self, lhs: Any, rhs: Any) -> Any:
