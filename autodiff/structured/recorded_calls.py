@@ -37,7 +37,12 @@ TOO_LONG, LONG_AS_SOURCE, LONG = 30_000, 8_000, 3_000
 machine code; and if straight-line code would not be much faster than the program. Longer recordings
 take seconds to compile."""
 _SECONDS_AS_SOURCE = 0.25
-"""The most seconds of a recording that would not be much faster than the program."""
+"""The most seconds of a recording that a program can replace."""
+
+_SHARE_OF_COMPILING = 0.1
+"""If the run that finds the broadcasts takes such a share of the time of compiling, the first call
+runs as machine code. Otherwise its source runs, which shows infinite slopes before anything is
+compiled."""
 
 _LONG_AT_LEVELS = 2_000
 """The fewest steps of a loop at several trace levels that becomes one step. Programs make three or
@@ -133,8 +138,7 @@ class Unrolled:
             return n >= TOO_LONG
         is_fast = runtime.has_llvm() or recording.holds_mostly_numbers()
         most = LONG_AS_SOURCE if is_fast else LONG
-        is_slow = not is_fast and seconds > _SECONDS_AS_SOURCE
-        return is_slow or n >= most or programs.turns(leaves) >= most
+        return seconds > _SECONDS_AS_SOURCE or n >= most or programs.turns(leaves) >= most
 
 
 class ProgramStep:
@@ -300,7 +304,11 @@ def _as_step(recording: Any, callee: Callee, given: tuple, leaves: tuple) -> Rec
     if not (callee.is_current and can_run(program, leaves, callee.outside)):
         return None
     program.note_unit_axes((*map(bare, given), *callee.outside))
-    recording.late.append(program.use_machine_code)
+    if program.spent >= _SHARE_OF_COMPILING * program.due:
+        with recording.budget.uncounted():
+            program.use_machine_code()
+    else:
+        recording.late.append(program.use_machine_code)
     step = ProgramStep(program, callee.g, callee.body, callee.form, leaves)
     *outs, run = recording.call(step, given, {})
     for k, x in enumerate(run._value.outs):

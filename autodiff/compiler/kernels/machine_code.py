@@ -32,10 +32,10 @@ from autodiff.structured.native.llvm.function_builder import (
     I64,
     PTR,
     FunctionBuilder,
-    LLVMModule,
     has_fma,
 )
 from autodiff.structured.native.llvm.jit import CompiledModule
+from autodiff.structured.native.llvm.modules import LLVMModule
 from autodiff.structured.native.lowered_values import Number, StaticValue
 from autodiff.structured.native.numbers.scalars import Scalars
 from chainrules_core.interpreter.parsing import tree_of

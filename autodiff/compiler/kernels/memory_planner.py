@@ -6,6 +6,8 @@ update is done in place if nobody reads the old array afterwards.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from autodiff.compiler.kernels.fusion_schedule import choose_recomputed, scheduled
 from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView
 
@@ -92,15 +94,16 @@ class MemoryPlan:
 
     def _direct_results(self) -> dict[int, int]:
         """Return the results that nobody reads from the memory, with the array to write them to."""
-        bases = [a.base for a in self.results if a.kind == "v"]
+        bases = Counter([a.base for a in self.results if a.kind == "v"])
+        shared = Counter(self.buffer)
         found: dict[int, int] = {}
         for k, view in enumerate(self.results):
-            if view.kind != "v" or view.base in self.kept or bases.count(view.base) > 1:
+            if view.kind != "v" or view.base in self.kept or bases[view.base] > 1:
                 continue
             op = self.ops[view.base]
             is_plain = op.kind == "map" and op.shape != () and not op.is_bool
             is_whole = view.is_whole() and view.shape == op.shape
-            if is_plain and is_whole and self.buffer.count(view.base) == 1:
+            if is_plain and is_whole and shared[view.base] == 1:
                 found[view.base] = k
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class AliasAnalysis:
         self.escaping: set[int] = set()
         self._broadcast = {s.out for s in program.steps if s.f is np.broadcast_to}  # read-only
         self._apart = {s.out for s in program.steps if type(s.f) in _APART}
-        self._parts = [s.args for s in program.steps if s.f is part]
+        self._parts = Counter([_place(s) for s in program.steps if s.f is part])
         for i in program.inputs:
             if program.metas[i].shape is not None:
                 self.owners[i] = frozenset({OUTSIDE})
@@ -109,7 +110,7 @@ class AliasAnalysis:
         whole = step.args[0]
         has_axes = bool(self.program.metas[step.out].shape)  # without axes it may be a number
         is_one = has_axes and type(whole) is Ref and whole.i in self._apart
-        return is_one and self._parts.count(step.args) == 1
+        return is_one and self._parts[_place(step)] == 1
 
     def is_free(self, x: Any, at: int) -> bool:
         """Whether step `at` may write into the memory of a value, because it is dead afterwards."""
@@ -121,6 +122,12 @@ class AliasAnalysis:
     def is_private(self, i: int) -> bool:
         """Whether the memory of a value does not escape from the program."""
         return i not in self.escaping and self.owners[i] == {i}
+
+
+def _place(step: Step) -> tuple:
+    """Return which part of which value a step takes."""
+    whole, at = step.args
+    return (whole.i if type(whole) is Ref else None), at
 
 
 def _keeps_type(step: Step, program: Program) -> bool:

@@ -121,7 +121,7 @@ def call_outlined(
     key = (write.__qualname__, arguments.key(operands), raises)
     if key not in loops:
         types = [PTR if isinstance(v.type, ir.PointerType) else v.type for v in arguments.values]
-        with code.another(f"elements{len(loops)}", types) as function:
+        with code.another(code.module.get_unique_name("elements"), types) as function:
             write(*arguments.inside(operands, function.args))
             may_fail = bool(code.exits)
         function.linkage = "internal"

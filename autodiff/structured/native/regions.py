@@ -25,9 +25,13 @@ from autodiff.structured.native.containers.list_conversion import (
 )
 from autodiff.structured.native.dataflow import Liveness, NameUses
 from autodiff.structured.native.llvm.array_parameters import is_readable
-from autodiff.structured.native.llvm.function_builder import EXCEPTIONS, FunctionBuilder, LLVMModule
+from autodiff.structured.native.llvm.function_builder import (
+    EXCEPTIONS,
+    FunctionBuilder,
+)
 from autodiff.structured.native.llvm.jit import CompiledModule
 from autodiff.structured.native.llvm.memory import define_functions
+from autodiff.structured.native.llvm.modules import LLVMModule, length_of
 from autodiff.structured.native.operations_by_python import Place
 from autodiff.structured.native.region_calls import (
     WITH_LIST,
@@ -43,8 +47,9 @@ from autodiff.structured.writing.program_writer import ProgramWriter
 from autodiff.structured.writing.rules.bound_rules import is_elementwise
 from chainrules_core.interpreter.parsing import tree_of
 
-_MOST_INSTRUCTIONS = 12_000
-"""LLVM compiles so many in about two seconds. Longer functions take more time per instruction."""
+_MOST_INSTRUCTIONS, _MANY = 40_000, 15_000
+"""The most instructions of a function; and the most that LLVM compiles with care, in two seconds.
+Each ten thousand more take half a second."""
 _SHORT = 2000
 """Programs of up to so many instructions inline outlined loops: a call takes some nanoseconds."""
 _BUILTINS = frozenset({
@@ -138,7 +143,8 @@ class NativeProgram:
                 is_short = self.module.instructions() <= _SHORT
                 for loop in self.module.loops.values():
                     loop.function.attributes.add("alwaysinline" if is_short else "noinline")
-                self._machine = CompiledModule(self.module)
+                is_long = max(map(length_of, self.module.functions)) > _MANY
+                self._machine = CompiledModule(self.module, is_brief=is_long)
             return self._machine
 
     def _lower_with_lists(self, nodes: list) -> str | None:
@@ -256,6 +262,7 @@ class NativeProgram:
         open_sums = {x: tree_of(sums[x]).body[0].value for x in flow.reads if x in sums}
         while True:
             code = FunctionBuilder(self.module, name, function.llvm_types())
+            code.b.most = _MOST_INSTRUCTIONS
             statements = Statements(
                 code, code.function.args[0], self.scope, self.emitter.adjoints, is_forward,
                 self.names, pushes if is_forward else {}, body, set(results), live,
@@ -269,8 +276,6 @@ class NativeProgram:
             if not statements.has_left_more:
                 break
             self.module.drop(name)
-        if sum(len(b.instructions) for b in code.function.blocks) > _MOST_INSTRUCTIONS:
-            raise UnsupportedError("so long a loop")
         return function
 
     def _lower_body(

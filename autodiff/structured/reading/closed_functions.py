@@ -14,6 +14,8 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from autodiff.structured.form.function_ir import InstanceValue, Named, Value, known
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.reading.containers.classes import is_object
@@ -23,6 +25,12 @@ from autodiff.structured.reading.scopes import LocalFunction, LocalPartial, Meth
 from chainrules_core import frule, rrule
 
 _serials = itertools.count(1)
+_WHOLE = frozenset({int, np.int64})
+_MAY_NOT_RUN = (
+    ast.IfExp, ast.BoolOp, ast.Compare, ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp,
+    ast.DictComp,
+)  # fmt: skip
+"""Expressions of which a part may not be evaluated."""
 
 
 class Closure:
@@ -46,6 +54,7 @@ class Closure:
         self._globals: dict[str, Any] | None = None
         # Variables in place of attributes: the object, the attribute, and what it holds.
         self._of_objects: dict[str, tuple[Any, str, Any]] = {}
+        self._parts: dict[str, Value] = {}  # variables in place of ``X[i]``
         self._meanings: dict[str, Any] = {}  # names, and what they stand for in all functions
 
     def enter(
@@ -85,6 +94,8 @@ class Closure:
             found = {name: reader.read(name) for name in names}
             objects |= {name: x for name, x in found.items() if is_object(x)}
             node = self._without_objects(node, objects)
+            if self._globals is None:  # the inner functions may not be called
+                node = self._without_indices(node, found)
         finally:
             reader.scope = outer
         free, bound = _names_in(node)
@@ -94,8 +105,9 @@ class Closure:
                 self._note(name, node)
         if function.__globals__ is not self._globals:
             raise UnsupportedError("a derivative of functions of several modules")
+        found |= self._parts | {name: value for name, (_, _, value) in self._of_objects.items()}
         for name in free:
-            self._add(name, self._of_objects[name][2] if name in self._of_objects else found[name])
+            self._add(name, found[name])
         return function, node, defaults
 
     def _without_objects(self, node: Any, objects: dict[str, Any]) -> Any:
@@ -105,6 +117,33 @@ class Closure:
         if any(isinstance(part, ast.arg) and part.arg in objects for part in ast.walk(node)):
             raise UnsupportedError("a derivative of functions with two variables of one name")
         return _WithoutObjects(objects, self._attribute).visit(copy.deepcopy(node))
+
+    def _without_indices(self, node: Any, found: dict[str, Any]) -> Any:
+        """Return a function with variables in place of ``X[i]``, if it captures `X` and `i`.
+
+        A program of its derivative compares `i`, so it would serve only one iteration of a loop.
+        """
+        free = found.keys() - set(_names_in(node)[1])
+        kinds = {name: found[name].kind for name in free if type(found[name]) is Value}
+        changing = {x for x, kind in kinds.items() if kind.classes <= _WHOLE and not kind.is_known}
+        arrays = {x for x, kind in kinds.items() if kind.is_array}
+        if not changing or not arrays:
+            return node
+        node, change = copy.deepcopy(node), _WithoutIndices(arrays, changing, free, self._part)
+        if isinstance(node, ast.Lambda):
+            node.body = change.visit(node.body)
+            return node
+        for statement in node.body:
+            if not isinstance(statement, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)):
+                break  # what follows may not run
+            change.visit(statement)
+        return node
+
+    def _part(self, node: ast.Subscript) -> str:
+        """Return the variable in place of a part of an array."""
+        name = self.reader.fresh("part")
+        self._parts[name] = self.reader.expression(node)
+        return name
 
     def _attribute(self, owner: Any, name: str) -> tuple[str, Any]:
         """Return the variable in place of an attribute, and what it holds."""
@@ -230,6 +269,47 @@ class _WithoutObjects(ast.NodeTransformer):
         if node.id in self.objects:
             raise UnsupportedError("a derivative of a function that uses an object")
         return node
+
+
+class _WithoutIndices(ast.NodeTransformer):
+    """Replaces parts of arrays at changing integers by variables; ``variable(node)`` returns one.
+
+    Parts that may not be read stay: they may not exist. `free` are the names that have a value
+    outside of the function.
+    """
+
+    def __init__(
+        self, arrays: set[str], changing: set[str], free: set[str],
+        variable: Callable[[ast.Subscript], str],
+    ) -> None:  # fmt: skip
+        self.arrays = arrays
+        self.changing = changing
+        self.free = free
+        self.variable = variable
+        self.names: dict[str, str] = {}
+
+    def visit(self, node: ast.AST) -> Any:
+        """Replace the parts of arrays in a node."""
+        return node if isinstance(node, _MAY_NOT_RUN) else super().visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """Replace a part of an array."""
+        names = {part.id for part in ast.walk(node.slice) if isinstance(part, ast.Name)}
+        is_part = (
+            isinstance(node.value, ast.Name)
+            and node.value.id in self.arrays
+            and isinstance(node.ctx, ast.Load)
+            and names <= self.free
+            and not names.isdisjoint(self.changing)
+            and not any(isinstance(part, ast.Call) for part in ast.walk(node.slice))
+        )
+        if not is_part:
+            self.generic_visit(node)
+            return node
+        text = ast.unparse(node)
+        if text not in self.names:
+            self.names[text] = self.variable(node)
+        return _name(self.names[text])
 
 
 def _names_in(node: ast.FunctionDef | ast.Lambda) -> tuple[list[str], list[str]]:

@@ -14,6 +14,7 @@ from llvmlite import ir
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.function_builder import (
+    FALSE,
     I64,
     PTR,
     SHAPES_DIFFER,
@@ -21,7 +22,6 @@ from autodiff.structured.native.llvm.function_builder import (
     FunctionBuilder,
     element_of,
 )
-from autodiff.structured.native.llvm.value_numbers import ValueNumbers
 from autodiff.structured.native.lowered_values import (
     Array,
     FreshMemory,
@@ -39,7 +39,6 @@ class ElementLoops:
         self.code = code
         self.scalars = scalars
         self.state = state
-        self.numbers = ValueNumbers()
         self.scratch_count = 0  # arrays allocated in ``scratch``, which each iteration releases
 
     @property
@@ -121,13 +120,8 @@ class ElementLoops:
 
     def _check_equal(self, pairs: Iterable[tuple[Any, Any]]) -> None:
         """Bail out unless the lengths of each pair are equal: one branch for all."""
-        unknown = [(m, n) for m, n in pairs if self.numbers.of(m) != self.numbers.of(n)]
-        if not unknown:
-            return
-        differ = [self.b.icmp_signed("!=", m, n) for m, n in unknown]
-        self.code.exit_if(functools.reduce(self.b.or_, differ), SHAPES_DIFFER)
-        for m, n in unknown:
-            self.numbers.equate(m, n)
+        differ = [self.b.icmp_signed("!=", m, n) for m, n in pairs]
+        self.code.exit_if(functools.reduce(self.b.or_, differ, FALSE), SHAPES_DIFFER)
 
     def check_shape(self, shape: list, expected: list) -> None:
         """Bail out unless two shapes are equal."""

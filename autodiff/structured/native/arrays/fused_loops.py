@@ -22,7 +22,6 @@ from autodiff.structured.native.arrays.element_loops import ElementLoops
 from autodiff.structured.native.arrays.updates import RangeUpdates
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.function_builder import FunctionBuilder, root_of
-from autodiff.structured.native.llvm.value_numbers import ValueNumbers
 from autodiff.structured.native.lowered_values import (
     Array,
     LazyArray,
@@ -157,7 +156,7 @@ class FusedLoops(ElementLoops):
         shape = store.target.shape
         return (
             not any(s.is_range for s in (store, *group))
-            and self._numbers_of(shape) == self._numbers_of(group[0].target.shape)
+            and self._keys_of(shape) == self._keys_of(group[0].target.shape)
             and self._is_dense(store) == self._is_dense(group[0])
             and not any(self._conflict(store, other, shape) for other in group)
         )
@@ -186,17 +185,17 @@ class FusedLoops(ElementLoops):
     def _place(self, a: Array, shape: list) -> tuple:
         """Return where the elements of an array are, as values that can be compared."""
         steps = [self.stride(a, shape, k) for k in range(len(shape))]
-        numbers = [None if s is None else self.numbers.of(s) for s in steps]
-        return a.dtype, self.numbers.of(a.address), *numbers
+        key = self.b.known.key
+        return a.dtype, key(a.address), *[None if s is None else key(s) for s in steps]
 
     def _is_same_array(self, a: Array, b: Array) -> bool:
         """Whether two arrays have the same elements at the same indices."""
-        return self._numbers_of(a.shape) == self._numbers_of(b.shape) and (
+        return self._keys_of(a.shape) == self._keys_of(b.shape) and (
             self._place(a, a.shape) == self._place(b, a.shape)
         )
 
-    def _numbers_of(self, values: list) -> list[int]:
-        return [self.numbers.of(n) for n in values]
+    def _keys_of(self, values: list) -> list:
+        return [self.b.known.key(n) for n in values]
 
     def _is_dense(self, store: Store) -> bool:
         """Whether a loop over the last axis reads and writes neighbouring elements."""
@@ -215,7 +214,7 @@ class FusedLoops(ElementLoops):
 
     # -- emission ----------------------------------------------------------------------------------
 
-    def _settle(self, is_end: bool) -> None:
+    def _settle(self) -> None:
         """Emit all groups."""
         if self.groups:
             self.before_settling()
@@ -223,16 +222,14 @@ class FusedLoops(ElementLoops):
             for group in groups:
                 self._emit(group)
         self._new = {}
-        if is_end:
-            self.numbers = ValueNumbers()  # what checks have found may not hold elsewhere
 
     def _emit(self, group: list[Store]) -> None:
-        first, raises = group[0], self.scalars.raises
+        first = group[0]
         if len(group) > 1 and any(s.is_range for s in group):
             assert first.base is not None
             ranges = [[*self._range(s.target), s.x, s.f] for s in group]
             operands = [first.base, first.base.shape, ranges]
-            call_outlined(self.code, RangeUpdates(self).write, raises, operands)
+            call_outlined(self.code, RangeUpdates(self).write, self.scalars.raises, operands)
             return
         shape, known, places = first.target.shape, dict[int, Any](), dict[tuple, Array]()
 
@@ -249,7 +246,11 @@ class FusedLoops(ElementLoops):
             return known[id(x)]
 
         stores = [[same(s.target), same(s.x), s.f] for s in group]
-        call_outlined(self.code, self._write, raises, [shape, stores])
+        self.write_at_once(shape, stores)
+
+    def write_at_once(self, shape: list, stores: list[list]) -> None:
+        """Emit one loop for several loops over a shape, as a function that equal ones share."""
+        call_outlined(self.code, self._write, self.scalars.raises, [shape, stores])
 
     def _range(self, part: Array) -> tuple[list, list]:
         """Return the first index and the length of a part along each axis."""

@@ -113,17 +113,23 @@ class Indexing:
                 return x if x.constant >= 0 else b.add(n, x)
             return b.select(code.less(x, zero), b.add(x, n), x)
 
+        def at_most_last(x: Any, given: Any) -> Any:
+            is_from_end = isinstance(given, ir.Constant) and given.constant < 0
+            return x if is_from_end else code.lesser(last, x)
+
         def at_least(x: Any, low: int) -> Any:
             if isinstance(x, ir.Constant) and x.constant >= low:
                 return x
             return code.greater(x, code.whole(low))
 
         if down:
-            start = last if part.start is None else code.lesser(last, wrapped(part.start))
+            start = last
+            if part.start is not None:
+                start = at_most_last(wrapped(part.start), part.start)
             stop = code.whole(-1) if part.stop is None else at_least(wrapped(part.stop), -1)
         else:
             start = zero if part.start is None else at_least(wrapped(part.start), 0)
-            stop = n if part.stop is None else code.lesser(last, wrapped(part.stop))
+            stop = n if part.stop is None else at_most_last(wrapped(part.stop), part.stop)
         return start, stop
 
     def diagonal(self, a: Array) -> Array:

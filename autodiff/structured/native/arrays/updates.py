@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from autodiff.structured.native.arrays.element_loops import ElementLoops
 from autodiff.structured.native.llvm.function_builder import TYPES, element_of
-from autodiff.structured.native.lowered_values import Array, Number, leaves
+from autodiff.structured.native.lowered_values import Array, LazyArray, Number, leaves
 
 
 class Window(NamedTuple):
@@ -31,7 +30,7 @@ class Window(NamedTuple):
 class RangeUpdates:
     """Emitter of the loops of one function."""
 
-    def __init__(self, e: ElementLoops) -> None:
+    def __init__(self, e: Any) -> None:  # `FusedLoops`, which imports this module
         self.e = e
         self.code = e.code
 
@@ -97,30 +96,59 @@ class RangeUpdates:
             n = len(leaves(w.x))
             rows.append([at[0], *at[begin : begin + n]])
             begin += n
-        for w, row, start, end, is_inside in zip(windows, rows, starts, ends, inside, strict=True):
+        edges = list(zip(windows, rows, starts, ends, inside, strict=True))
+        for w, row, start, end, is_inside in edges:
             until = b.select(are_all, self.code.lesser(first, end), end)
-            self._range([w], row, start, b.select(is_inside, until, start), True)
-        self._range(windows, at, first, b.select(are_all, last, first), True)
-        for w, row, start, end in zip(windows, rows, starts, ends, strict=True):
+            self._edge(w, row, start, b.select(is_inside, until, start))
+        self._shared(at, first, b.select(are_all, last, first))
+        for w, row, start, end, _ in edges:
             start = self.code.greater(last, start)
-            self._range([w], row, start, b.select(are_all, end, start), False)
+            self._edge(w, row, start, b.select(are_all, end, start))
 
-    def _range(self, windows: list[Window], at: list, begin: Any, end: Any, is_long: bool) -> None:
-        """Emit a loop over a range of a row that makes some of the updates."""
+    def _edge(self, w: Window, row: list, begin: Any, end: Any) -> None:
+        """Emit one update of a range of a row, as a loop like any other."""
+        e, axis = self.e, len(self.target.shape) - 1
+        n = self.b.sub(end, begin)
+
+        def part(a: Array, address: Any, shape: list) -> Array:
+            stride, one = e.stride(a, shape, axis), self.code.whole(1)
+            if stride is None:
+                return Array(a.dtype, address, [one], [self.code.whole(0)], a.alias_set)
+            return Array(a.dtype, e.moved(address, a, stride, begin), [n], [stride], a.alias_set)
+
+        with self.code.branch(self.code.less(self.code.whole(0), n)):
+            parts = {
+                id(a): part(a, address, w.shape)
+                for a, address in zip(leaves(w.x), row[1:], strict=True)
+            }
+            target = part(self.target, row[0], self.target.shape)
+            e.write_at_once([n], [[target, _with_arrays(w.x, parts, [n]), w.f]])
+
+    def _shared(self, at: list, begin: Any, end: Any) -> None:
+        """Emit the loop over a range of a row that makes all updates."""
         e, target, axis = self.e, self.target, len(self.target.shape) - 1
-        steps = [(a.dtype.itemsize, e.stride(a, shape, axis)) for a, shape in self._arrays(windows)]
-        is_dense = is_long and all(
+        arrays = self._arrays(self.windows)
+        steps = [(a.dtype.itemsize, e.stride(a, shape, axis)) for a, shape in arrays]
+        is_dense = all(
             s is None or (isinstance(s, ir.Constant) and s.constant in (0, k)) for k, s in steps
         )
         _, letter = element_of(target.dtype)
         loop = self.code.counted(self.b.sub(end, begin), True, is_dense)
         with e.domain_checks(is_dense), loop as k:
             i = self.b.add(begin, k, flags=("nsw",))
-            place, *places = self._moved(windows, axis, at, i)
+            place, *places = self._moved(self.windows, axis, at, i)
             total = e.load_number(target.dtype, place)
             rest = iter(places)
-            for w in windows:
+            for w in self.windows:
                 x = e.element(w.x, {id(a): next(rest) for a in leaves(w.x)})
                 made = e.scalars.function(w.f, [total, x], target.kind)
                 total = Number(total.kind, letter, e.scalars.converted(made, letter))
             e.store_number(target.dtype, total, place)
+
+
+def _with_arrays(x: Any, arrays: dict[int, Array], shape: list) -> Any:
+    """Return an expression with other arrays, by the ids of its own."""
+    if isinstance(x, LazyArray):
+        parts = [_with_arrays(p, arrays, shape) for p in x.parts]
+        return replace(x, parts=parts, shape=shape)
+    return arrays.get(id(x), x)

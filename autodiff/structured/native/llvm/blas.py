@@ -24,9 +24,9 @@ from autodiff.structured.native.llvm.function_builder import (
     PTR,
     TYPES,
     FunctionBuilder,
-    LLVMModule,
     constant,
 )
+from autodiff.structured.native.llvm.modules import LLVMModule
 
 FEWEST_ELEMENTS = 1024
 """Matrices with fewer elements are multiplied in loops, which is faster than a call."""

@@ -12,10 +12,13 @@ import numpy as np
 from llvmlite import binding as llvm, ir
 
 from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.native.llvm.known_integers import IntegerBuilder
+from autodiff.structured.native.llvm.modules import LLVMModule
 
 I64, I32, I8, I1 = ir.IntType(64), ir.IntType(32), ir.IntType(8), ir.IntType(1)
 F64, F32 = ir.DoubleType(), ir.FloatType()
 PTR = ir.PointerType()
+FALSE = ir.Constant(I1, 0)
 
 TYPES: dict[str, Any] = {
     "d": F64, "s": F32, "i": I64, "b": I1,
@@ -87,7 +90,7 @@ def constant(kind: Any, x: complex) -> Any:
     return ir.Constant(kind, [x.real, x.imag] if is_complex_type(kind) else x)
 
 
-class ComplexIRBuilder(ir.IRBuilder):
+class ComplexIRBuilder(IntegerBuilder):
     """Builder of instructions that splits operations on complex numbers into their parts.
 
     An emitter that loads, stores, selects or adds numbers need not know whether they are complex,
@@ -102,7 +105,7 @@ class ComplexIRBuilder(ir.IRBuilder):
         array, or that ends a block.
     """
 
-    def __init__(self, block: Any, settle: Callable[..., None]) -> None:
+    def __init__(self, block: Any, settle: Callable[[], None]) -> None:
         super().__init__(block)
         self._settle = settle
 
@@ -155,17 +158,17 @@ class ComplexIRBuilder(ir.IRBuilder):
 
     def branch(self, target: Any) -> Any:
         """End the block with a branch."""
-        self._settle(is_end=True)
+        self._settle()
         return super().branch(target)
 
     def cbranch(self, cond: Any, truebr: Any, falsebr: Any) -> Any:
         """End the block with one of two branches."""
-        self._settle(is_end=True)
+        self._settle()
         return super().cbranch(cond, truebr, falsebr)
 
     def ret(self, value: Any) -> Any:
         """Return from the function."""
-        self._settle(is_end=True)
+        self._settle()
         return super().ret(value)
 
     def _addresses(self, ptr: Any, kind: Any) -> list[Any]:
@@ -182,7 +185,7 @@ class ComplexIRBuilder(ir.IRBuilder):
         )
         return self.pair(*[write(*parts, **options) for parts in each])
 
-    def select(self, cond: Any, lhs: Any, rhs: Any, flags: Any = ()) -> Any:
+    def select(self, cond: Any, lhs: Any, rhs: Any, name: str = "", flags: Any = ()) -> Any:
         """Select one of two values."""
         return self._by_parts("select", cond, lhs, rhs, flags=flags)
 
@@ -197,32 +200,6 @@ class ComplexIRBuilder(ir.IRBuilder):
     def fneg(self, arg: Any, flags: Any = ()) -> Any:
         """Negate a float or complex number."""
         return self._by_parts("fneg", arg, flags=flags)
-
-
-class LLVMModule(ir.Module):
-    """LLVM module: functions that are compiled together.
-
-    Attributes
-    ----------
-    loops : dict
-        Functions that loop over elements, by what they compute: see `outlining`.
-    kept : list
-        Objects of Python's that the machine code reads by address.
-    """
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.loops: dict[Any, Any] = {}
-        self.kept: list[Any] = []
-
-    def drop(self, name: str) -> None:
-        """Remove the function of a name, if there is one."""
-        if self.globals.pop(name, None) is not None:
-            self.scope._useset.discard(name)
-
-    def instructions(self) -> int:
-        """Return the number of instructions."""
-        return sum(len(block.instructions) for f in self.functions for block in f.blocks)
 
 
 class FunctionBuilder:
@@ -250,7 +227,7 @@ class FunctionBuilder:
         self.exits: dict[int, Any] = {}  # status → block that returns it
         self.behind: list[Any] = []  # exit blocks of the open loops, for `break`
         self.depth = 0  # how many loops and branches are open
-        self.on_settle: Callable[[bool], None] | None = None  # emits what waits
+        self.on_settle: Callable[[], None] | None = None  # emits what waits
 
     def finish(self) -> None:
         """Return success, and fill the exit blocks."""
@@ -279,13 +256,13 @@ class FunctionBuilder:
 
     # -- what waits --------------------------------------------------------------------------------
 
-    def settle(self, is_end: bool = False) -> None:
+    def settle(self) -> None:
         """Emit the loops that wait, at the end of a block or before memory is used.
 
         The builder calls this, so no emitter has to know that loops wait: see `FusedLoops`.
         """
         if self.on_settle is not None:
-            self.on_settle(is_end)
+            self.on_settle()
 
     @contextmanager
     def apart(self) -> Iterator[None]:
@@ -355,7 +332,7 @@ class FunctionBuilder:
 
     def exit_if(self, test: Any, status: int = STEPS_ASIDE) -> None:
         """Return a status if a test holds."""
-        if isinstance(test, ir.Constant) and test.constant in (0, False):
+        if isinstance(test, ir.Constant) and not test.constant:
             return
         if status not in self.exits:
             self.exits[status] = self.function.append_basic_block(f"exit{status}")
@@ -363,7 +340,14 @@ class FunctionBuilder:
         with self.apart():
             branch = self.b.cbranch(test, self.exits[status], following)
         branch.set_weights([1, 9999])
+        self._continue_at(following)
+        self.b.known.note(test, False)
+
+    def _continue_at(self, following: Any) -> None:
+        """Continue at a block that is reached only through the current one."""
+        known = self.b.known
         self.b.position_at_end(following)
+        self.b.known = known
 
     def leave_with(self, status: Any) -> None:
         """Return a status unless it is success."""
@@ -372,23 +356,35 @@ class FunctionBuilder:
         with self.apart():
             self.b.cbranch(failed, left, following).set_weights([1, 9999])
         ir.IRBuilder(left).ret(status)
-        self.b.position_at_end(following)
+        self._continue_at(following)
 
     @contextmanager
-    def branch(self, test: Any) -> Iterator[None]:
+    def branch(self, test: Any, likely: bool | None = None) -> Iterator[None]:
         """Emit a branch that runs if a test holds."""
+        known = self.b.known
         self.depth += 1
-        with self.b.if_then(test):
+        with self.b.if_then(test, likely):
+            self.b.known = known.inner()
             yield
         self.depth -= 1
+        self.b.known = known
 
     @contextmanager
     def branches(self, test: Any) -> Iterator[Any]:
         """Emit two branches, for a test that holds and for one that does not."""
+        known = self.b.known
+
+        @contextmanager
+        def inside(branch: Any) -> Iterator[None]:
+            with branch:
+                self.b.known = known.inner()
+                yield
+
         self.depth += 1
         with self.b.if_else(test) as both:
-            yield both
+            yield tuple(map(inside, both))
         self.depth -= 1
+        self.b.known = known
 
     @contextmanager
     def counted(self, n: Any, alone: bool = False, is_dense: bool = True) -> Any:
@@ -403,8 +399,8 @@ class FunctionBuilder:
         is_short = isinstance(n, ir.Constant) and n.constant < _SHORT_LOOP
         if alone and is_dense and not is_short:
             n = self._hidden(n)
-        self.settle(is_end=True)
-        before = self.b.block
+        self.settle()
+        before, known = self.b.block, self.b.known
         head = self.function.append_basic_block("head")
         body = self.function.append_basic_block("body")
         after = self.function.append_basic_block("after")
@@ -414,10 +410,11 @@ class FunctionBuilder:
         i.add_incoming(self.whole(0), before)
         self.b.cbranch(self.less(i, n), body, after)
         self.b.position_at_end(body)
+        self.b.known = known.inner()
         self.behind.append(after)
         self.depth += 1
         yield i
-        self.settle(is_end=True)
+        self.settle()
         self.depth -= 1
         self.behind.pop()
         following = self.b.add(i, self.whole(1), flags=("nsw",))
@@ -428,6 +425,7 @@ class FunctionBuilder:
             number = len(self.module.metadata)  # each loop has a mark of its own
             back.set_metadata("llvm.loop", self.module.add_metadata([f"{mark} {number}"]))
         self.b.position_at_end(after)
+        self.b.known = known
 
     def _hidden(self, n: Any) -> Any:
         """Return an integer of which LLVM knows nothing: the result of an empty instruction."""
@@ -446,7 +444,9 @@ class FunctionBuilder:
         head = self.function.append_basic_block("while")
         after = self.function.append_basic_block("left")
         self.b.branch(head)
+        known = self.b.known
         self.b.position_at_end(head)
+        self.b.known = known.inner()
         self.behind.append(after)
         self.depth += 1
         yield
@@ -455,12 +455,13 @@ class FunctionBuilder:
         self.depth -= 1
         self.behind.pop()
         self.b.position_at_end(after)
+        self.b.known = known
 
     def leave_if(self, test: Any) -> None:
         """Leave the innermost loop if a test holds."""
         following = self.function.append_basic_block()
         self.b.cbranch(test, self.behind[-1], following)
-        self.b.position_at_end(following)
+        self._continue_at(following)
 
     # -- memory ------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from autodiff.structured.native.llvm import (
     python_calls,
     special,
 )
-from autodiff.structured.native.llvm.function_builder import LLVMModule
+from autodiff.structured.native.llvm.modules import LLVMModule
 
 _lock = threading.Lock()
 _ready: list[Any] = []  # the target machine, once LLVM is initialized
@@ -34,7 +34,8 @@ class CompiledModule:
     unrolls : bool, optional
         Whether LLVM unrolls and interleaves loops; this pays for sums of long arrays.
     is_brief : bool, optional
-        Whether most loops run a few iterations only: LLVM optimizes less, in half the time.
+        Whether most loops run a few iterations only, or functions are long: LLVM optimizes less, in
+        half the time.
 
     Attributes
     ----------

@@ -18,8 +18,8 @@ from autodiff.structured.native.llvm.function_builder import (
     I64,
     PTR,
     FunctionBuilder,
-    LLVMModule,
 )
+from autodiff.structured.native.llvm.modules import LLVMModule
 
 WORDS, USED, ROOM = 0, 1, 2  # of the stack: its address, words in use, capacity
 SCRATCH, KEPT = 3, 7  # of each arena: last chunk, bytes in use there, its size, most bytes at once
@@ -297,7 +297,7 @@ def pushed(code: FunctionBuilder, state: Any, words: list) -> None:
     with code.apart():
         used = code.word(state, USED)
         after = b.add(used, code.whole(len(words)))
-        with b.if_then(b.icmp_signed(">", after, code.word(state, ROOM)), likely=False):
+        with code.branch(b.icmp_signed(">", after, code.word(state, ROOM)), likely=False):
             there = code.call("structured_room", I1, [state, code.whole(len(words))])
             code.exit_if(b.not_(there))
         base = code.at(code.word(state, WORDS, PTR), b.mul(used, code.whole(8)))

@@ -23,8 +23,8 @@ from autodiff.structured.native.llvm.function_builder import (
     PTR,
     TYPES,
     FunctionBuilder,
-    LLVMModule,
 )
+from autodiff.structured.native.llvm.modules import LLVMModule
 
 _BATCH = 32  # products that one matrix product computes
 _MOST_WASTE = 4  # how many times larger than a part the bounding rectangle of all parts may be

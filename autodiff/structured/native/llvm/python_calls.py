@@ -33,8 +33,8 @@ from autodiff.structured.native.llvm.function_builder import (
     I64,
     PTR,
     FunctionBuilder,
-    LLVMModule,
 )
+from autodiff.structured.native.llvm.modules import LLVMModule
 
 _FAST_CALL = 0x80
 _UNFIT = -1  # status if an argument is not what the code was specialized for

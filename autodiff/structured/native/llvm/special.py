@@ -19,9 +19,9 @@ from autodiff.structured.native.llvm.function_builder import (
     I32,
     TYPES,
     FunctionBuilder,
-    LLVMModule,
     exceptions,
 )
+from autodiff.structured.native.llvm.modules import LLVMModule
 
 NAMES = frozenset({
     "gamma", "gammaln", "loggamma", "psi", "rgamma", "beta", "betaln", "binom", "poch", "erfinv",

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from autodiff import compile, gradient
+from autodiff.compiler.passes.alias_analysis import AliasAnalysis
+from autodiff.compiler.recording.ir import Program, Ref, Step, meta_of, part
+from autodiff.structured.recorded_calls import Sweep
 
 W = np.random.default_rng(0).standard_normal((16, 16))
 LAYOUTS = (W, W, 0.7 * W, np.asfortranarray(W), W.T, W[::-1, ::-1], np.repeat(W, 2, axis=0)[::2])
@@ -224,3 +227,14 @@ def test_results_can_be_written_into(name, backend, interpreted):
         np.testing.assert_allclose(found, BROADCAST[name](np.arange(3.0)))
         found[..., 0] = 9.0
         assert np.count_nonzero(found == 9.0) == (2 if found.ndim == 2 else 1)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_part_that_is_taken_twice_is_not_apart(n):
+    """Each step has its own reference to the whole."""
+    x = np.ones(3)
+    steps = [Step(Sweep.__new__(Sweep), (Ref(0),), None, 1)]
+    steps += [Step(part, (Ref(1), 0), None, 2 + k) for k in range(n)]
+    metas = [meta_of(x), meta_of((x, x)), *[meta_of(x)] * n]
+    memory = AliasAnalysis(Program(steps, metas, [0], [Ref(1 + n)]))
+    assert (memory.owners[2] == {2}) == (n == 1)

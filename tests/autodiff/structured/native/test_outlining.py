@@ -12,7 +12,8 @@ import pytest
 from autodiff import gradient
 from autodiff.structured.native import regions
 from autodiff.structured.native.arrays.element_loops import ElementLoops
-from autodiff.structured.native.llvm.function_builder import I64, PTR, FunctionBuilder, LLVMModule
+from autodiff.structured.native.llvm.function_builder import I64, PTR, FunctionBuilder
+from autodiff.structured.native.llvm.modules import LLVMModule
 from autodiff.structured.native.lowered_values import Array
 from autodiff.structured.native.numbers.scalars import Scalars
 from autodiff.structured.runtime import Structured

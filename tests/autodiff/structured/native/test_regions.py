@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import types
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from autodiff import gradient
+from autodiff.structured.native import regions
 from autodiff.structured.runtime import Structured
 
 
@@ -144,6 +146,37 @@ def test_statements_on_whole_arrays_around_a_loop(
     program = check_machine_code(f, lambda: (np.linspace(0.2, 1.4, 7), np.arange(1.0, 8.0)), 1e-11)
     assert program.native.has_surroundings == is_taken
     assert not program.bailouts
+
+
+@pytest.mark.parametrize("f", [made_between, branches_between, overwritten_between])
+def test_long_functions_are_compiled_with_less_care(
+    f: Callable, monkeypatch: pytest.MonkeyPatch, check_machine_code: Callable
+) -> None:
+    monkeypatch.setattr(regions, "_MANY", 50)
+    f = types.FunctionType(f.__code__.replace(), f.__globals__, f.__name__)  # without a program
+    check_machine_code(f, lambda: (np.linspace(0.2, 1.4, 7), np.arange(1.0, 8.0)), 1e-11)
+
+
+def test_of_a_function_that_is_too_long_the_inner_loops_are_machine_code(
+    monkeypatch: pytest.MonkeyPatch, made: list[Structured], traced: Callable
+) -> None:
+    def nested(a, b):
+        for _ in range(3):
+            for i in range(1, len(a)):
+                a[i] = a[i - 1] * 0.5 + b[i]
+            for i in range(1, len(a)):
+                b[i] = b[i - 1] * 0.5 + a[i]
+        return np.sum(a * b)
+
+    a, b = np.linspace(0.2, 1.4, 7), np.arange(1.0, 8.0)
+    expected = traced(nested, a.copy(), b.copy())
+    monkeypatch.setattr(regions, "_MOST_INSTRUCTIONS", 250)
+    for _ in range(3):
+        found = gradient(nested, a.copy(), b.copy())
+        for x, y in zip(found, expected, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12)
+    assert "so long a loop" in made[0].native.why.values()
+    assert made[0].native.parts
 
 
 def logarithms_behind(a, b):

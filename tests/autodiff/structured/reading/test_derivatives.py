@@ -12,6 +12,7 @@ import pytest
 import autodiff
 from autodiff import compile, gradient
 from autodiff.structured import calls
+from autodiff.structured.callables.inner_derivatives import InnerDerivative
 from chainrules_core import scalar_rule
 
 A = np.array([[1.0, 0.5, -0.3], [0.2, 0.8, 0.4], [0.1, -0.6, 0.7], [0.9, 0.3, 0.2]])
@@ -46,6 +47,21 @@ def on_row(w: Any, rows: Any, i: int) -> Any:
 def by_rows(w: Any) -> Any:
     for i in range(len(ROWS)):
         w = w - 0.3 * gradient(on_row, w, ROWS, i, argnums=0)
+    return np.sum(w * w)
+
+
+def of_parts(w: Any) -> Any:
+    """The inner functions capture arrays and the counter."""
+    n, targets = len(ROWS), A[:, 0]
+    i = 0
+
+    def loss(u: Any) -> Any:
+        later = ROWS[i + 1] if i + 1 < len(ROWS) else ROWS[i - 1]
+        others = sum([u[k] * ROWS[k, 0] for k in range(3)])
+        return np.sum(np.tanh(ROWS[i] * u) ** 2) + later @ u * targets[i % 4] + others * i
+
+    for i in range(n):
+        w = w - 0.1 * gradient(lambda u: loss(u) * ROWS[-i - 1, i % 3] + u @ u, w)  # noqa: B023
     return np.sum(w * w)
 
 
@@ -186,7 +202,7 @@ READ: list[tuple[Callable, Any]] = [
     (by_newton, 2.0), (by_second_derivatives, 2.0), (of_loops_and_branches, 0.4),
     (of_changing_captures, 0.7), (written_into, 0.7), (of_one_name, 0.7), (bound_later, 0.7),
     (through_a_function_that_reads_arrays, 0.7), (at_constants, 0.7), (with_integers, X),
-    (of_a_default, 0.7),
+    (of_a_default, 0.7), (of_parts, X),
     (of_float32, X.astype(np.float32)),
 ]  # fmt: skip
 
@@ -204,6 +220,27 @@ def test_programs_give_what_tracing_gives(
     autodiff.automatic_compile(True)  # the inner derivatives become programs of their own
     for _ in range(30):
         np.testing.assert_allclose(gradient(f, x), expected, rtol=rtol)
+
+
+def test_one_program_serves_all_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is given the part of an array at the counter, and not the counter, which it compares."""
+    given: list[type] = []
+
+    def noted(self: InnerDerivative, *args: Any) -> Any:
+        given.extend(map(type, args))
+        return call(self, *args)
+
+    def rows(w: Any) -> Any:
+        for i in range(len(ROWS)):
+            w = w - 0.3 * gradient(lambda w: np.sum(np.tanh(ROWS[i] * w) ** 2), w)  # noqa: B023
+        return np.sum(w * w)
+
+    call = InnerDerivative.__call__
+    monkeypatch.setattr(InnerDerivative, "__call__", noted)
+    slope = gradient(rows, X)
+    assert set(given) == {np.ndarray}
+    monkeypatch.setattr(calls.Settings, "enabled", False)
+    np.testing.assert_allclose(slope, gradient(rows, X), rtol=1e-12)
 
 
 @pytest.mark.parametrize("f, x", READ)

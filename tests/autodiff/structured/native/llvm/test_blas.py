@@ -12,7 +12,8 @@ pytest.importorskip("llvmlite")
 PROGRAM = """
 import sys
 from autodiff.structured.native.llvm import blas
-from autodiff.structured.native.llvm.function_builder import FunctionBuilder, LLVMModule
+from autodiff.structured.native.llvm.function_builder import FunctionBuilder
+from autodiff.structured.native.llvm.modules import LLVMModule
 module = LLVMModule("test")
 for name in ("dgemm", "dgesv"):
     FunctionBuilder(module, name, [])

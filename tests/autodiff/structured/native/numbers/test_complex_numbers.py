@@ -27,11 +27,11 @@ from autodiff.structured.native.llvm.function_builder import (
     PTR,
     TYPES,
     FunctionBuilder,
-    LLVMModule,
     exceptions,
 )
 from autodiff.structured.native.llvm.jit import CompiledModule
 from autodiff.structured.native.llvm.memory import define_functions
+from autodiff.structured.native.llvm.modules import LLVMModule
 from autodiff.structured.native.lowered_values import Array, Number, letter_of
 from autodiff.structured.native.numbers.scalars import Scalars
 

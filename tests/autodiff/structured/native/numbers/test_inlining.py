@@ -11,8 +11,9 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from autodiff.structured.form.kinds import kind_of
-from autodiff.structured.native.llvm.function_builder import F64, PTR, FunctionBuilder, LLVMModule
+from autodiff.structured.native.llvm.function_builder import F64, PTR, FunctionBuilder
 from autodiff.structured.native.llvm.jit import CompiledModule
+from autodiff.structured.native.llvm.modules import LLVMModule
 from autodiff.structured.native.lowered_values import Number, StaticValue
 from autodiff.structured.native.numbers.scalars import Scalars
 
