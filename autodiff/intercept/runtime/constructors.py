@@ -39,7 +39,7 @@ def maker_of(g: type) -> Callable | None:
 def constructing_for(g: type) -> Callable:
     """Return what makes an instance of a class and traces its ``__init__``."""
     maker: tuple[Any, Any] = None, None  # what makes it, and what is called in its place
-    known: tuple[Any, Any] = None, None  # a generated ``__init__``, and its signature
+    known: tuple[Any, Any, Any] = None, None, None  # an ``__init__``, its defaults and signature
 
     def constructing(*args: Any, **kwargs: Any) -> Any:
         nonlocal maker, known
@@ -60,9 +60,10 @@ def constructing_for(g: type) -> Callable:
         elif not _is_generated(kind, init):
             syntax_ops.intercept(init)(made, *args, **kwargs)
         else:
-            if init is not known[0]:
-                known = init, inspect.signature(init)
-            _set_fields(kind, made, known[1], args, kwargs)
+            is_known = init is known[0] and init.__defaults__ is known[1]
+            if not is_known or init.__kwdefaults__:
+                known = init, init.__defaults__, inspect.signature(init)
+            _set_fields(kind, made, known[2], args, kwargs)
         return made
 
     return constructing
@@ -74,8 +75,9 @@ def _is_generated(g: type, init: types.FunctionType) -> bool:
     return is_dataclass and init.__code__.co_filename == "<string>"
 
 
-_OF_CLASS, _INIT_ONLY = (
-    getattr(dataclasses, name, None) for name in ("_FIELD_CLASSVAR", "_FIELD_INITVAR")
+_OF_CLASS, _INIT_ONLY, _BY_FACTORY = (
+    getattr(dataclasses, name, None)
+    for name in ("_FIELD_CLASSVAR", "_FIELD_INITVAR", "_HAS_DEFAULT_FACTORY")
 )
 
 
@@ -84,23 +86,24 @@ def _set_fields(
 ) -> None:
     """Do what the generated ``__init__`` of a dataclass does; what it calls is traced."""
     try:
-        bound = signature.bind(made, *args, **kwargs).arguments
+        bound = signature.bind(made, *args, **kwargs)
     except TypeError:
         g.__init__(made, *args, **kwargs)  # an error in its own words
         raise
+    bound.apply_defaults()
     put = _set_frozen if in_class(g, "__dataclass_params__").frozen else attributes.write
     for_post_init = []
     for name, field in in_class(g, "__dataclass_fields__").items():
         if field._field_type is _OF_CLASS:
             continue
-        if field.init and name in bound:
-            value = bound[name]
-        elif field.default_factory is not dataclasses.MISSING:
-            value = syntax_ops.intercept(field.default_factory)()
-        elif field.default is not dataclasses.MISSING and (field.init or _has_slot(g, name)):
-            value = field.default
-        else:
-            continue
+        value = bound.arguments.get(name, _BY_FACTORY) if field.init else _BY_FACTORY
+        if value is _BY_FACTORY:
+            if field.default_factory is not dataclasses.MISSING:
+                value = syntax_ops.intercept(field.default_factory)()
+            elif field.default is not dataclasses.MISSING and _has_slot(g, name):
+                value = field.default
+            else:
+                continue
         if field._field_type is _INIT_ONLY:
             for_post_init.append(value)
         else:

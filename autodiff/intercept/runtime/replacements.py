@@ -304,7 +304,7 @@ def _plainly(g: Callable, look: Any, args: tuple, kwargs: dict[str, Any], values
         return with_copies(g, args, kwargs)
     found = compiled_callbacks.calling_back(g, args, kwargs)
     if not _TEXTS.isdisjoint(map(type, values)):
-        text_calls.check_read(found, f"{g.__name__}(text)")
+        return text_calls.marked(text_calls.check_read(found, f"{g.__name__}(text)"))
     return found
 
 
@@ -405,7 +405,7 @@ _CAPSULE = type(datetime.datetime_CAPI)  # types.CapsuleType in Python 3.13
 def _builtin(g: Any) -> Callable:
     owner = g.__self__
     kind = type(owner)
-    if kind is str and (of_text := text_calls.of_method(g)) is not None:
+    if kind in text_calls.OWNERS and (of_text := text_calls.of_method(g)) is not None:
         return of_text
     if kind in call_site_cache.CONTAINERS and _is_plain_method(g, kind):
         return g

@@ -3,7 +3,7 @@
 Python formats in C: what ``f"{x:.3f} m"``, ``"%g" % x`` or ``", ".join(texts)`` make is a plain
 ``str``. In a traced function they are calls of the functions here, which mark what is made of a
 traced value (:class:`autodiff.trace.checks.conversions.TracedText`) and note the numbers in it.
-Functions that read numbers look for the mark, and for these numbers: a file, a pattern or a
+Functions that read numbers look for the mark, and for these numbers: a file or a
 compressor returns texts without the mark.
 """
 
@@ -15,6 +15,7 @@ import functools
 import importlib
 import numbers
 import operator
+import re
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -115,8 +116,18 @@ def _keeping(g: Callable) -> Callable:
 _MAKING_TEXTS = frozenset({"__add__", "__mod__", "format", "format_map", "replace"})
 
 
+C_METHOD = type(re.compile("").sub)  # another type than other methods made in C have
+OWNERS = frozenset({str, re.Pattern, re.Match})
+"""The classes whose methods make texts of texts."""
+
+
 def of_method(g: Any) -> Callable | None:
-    """Return what is called in place of a method of a text; None where it stays as it is."""
+    """Return what is called in place of such a method; None where it stays as it is."""
+    owner = g.__self__
+    if type(owner) is re.Pattern:
+        return _keeping(g)
+    if type(owner) is re.Match:
+        return (lambda *args: marked(g(*args))) if holds_traced_text(owner.string) else None
     if g.__name__ == "join":
         return lambda texts: _keeping(g)(texts if type(texts) is list else list(texts))
     return _keeping(g) if g.__name__ in _MAKING_TEXTS else None

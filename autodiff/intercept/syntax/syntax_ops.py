@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import functools
 import operator
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -29,6 +30,7 @@ from autodiff.mutation.assignment import disown
 from autodiff.mutation.escape_check import is_only_held_by_caller, is_only_held_by_owner, receiver
 from autodiff.mutation.identity import as_key, holds, is_by_identity, same, settled
 from autodiff.mutation.written_arguments import watching
+from autodiff.trace.checks.conversions import holds_traced_text, marked
 from autodiff.trace.checks.decisions import asked
 from autodiff.trace.checks.number_classes import check_class
 from autodiff.trace.pytree import map_leaves
@@ -339,6 +341,8 @@ def item(owner: Any, index: Any) -> Any:
             tape = innermost(parts, {})
             if tape is not None and tape.program:
                 return tape.call(operator.getitem, (owner, index), {})
+    if kind is re.Match and holds_traced_text(owner.string):
+        return marked(owner[index])
     if watching:
         index = as_key(index, owner)
     return owner[index]

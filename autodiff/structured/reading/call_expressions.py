@@ -182,10 +182,8 @@ class CallReader(SequenceReader):
             return found
         if f is UNKNOWN or not callable(f):
             raise UnsupportedError("a call of an unknown function")
-        if f is sum and len(node.args) == 1 and not node.keywords:
-            return self._sum_of_argument(node)
         if f is sum:
-            return self._sum_from(*node.args, *[k.value for k in node.keywords])
+            return self._call_of_sum(node)
         made = self.read_call(f, [*own, *self._arguments_of(f, node)], self._named(node))
         return self.displayed(node, made) if f is dict and type(made) is Named else made
 
@@ -232,13 +230,18 @@ class CallReader(SequenceReader):
         is_sum = type(made) is Value and not made.kind.is_list
         return made if is_sum else self.read_call(sum, [made], {})
 
-    def _sum_from(self, items: ast.expr, start: ast.expr) -> Any:
-        """Read ``sum(items, start)`` with an array: Python adds the items to it in turn."""
-        first = self.value(start)
-        if not first.kind.is_array:
-            raise UnsupportedError("a sum with such a start")
-        add: Any = operator.add  # no literal, but this tree is never compiled
-        return self.reduction([ast.Constant(add), items, ast.Name(self.hold(first), ast.Load())])
+    def _call_of_sum(self, node: ast.Call) -> Any:
+        """Read ``sum(items)`` or ``sum(items, start)``."""
+        if len(node.args) == 1 and not node.keywords:
+            return self._sum_of_argument(node)
+        items, start = *node.args, *[k.value for k in node.keywords]
+        first = self.expression(start)
+        held = ast.Name(self.hold(first), ast.Load())
+        if type(first) is Value and first.kind.is_array:  # Python adds the items to it in turn
+            add: Any = operator.add  # no literal, but this tree is never compiled
+            return self.reduction([ast.Constant(add), items, held])
+        given = ast.copy_location(ast.Call(node.func, [items, held], []), node)
+        return self.read_call(sum, self._arguments_of(sum, given), {})
 
     def _all_of(self, x: Value) -> Value:
         """Return the items of an array, as a list."""

@@ -196,8 +196,8 @@ def test_refused() -> None:
     def matches(u: Any, k: Any, n: int) -> Any:
         for _ in range(n):
             match {"n": n}:
-                case {"n": _}:
-                    u = u * k
+                case {"n": _, **rest}:
+                    u = u * k + len(rest)
         return u
 
     for f, why in ((fills, "a list that"), (writes_into_items, "in a list"), (matches, "pattern")):

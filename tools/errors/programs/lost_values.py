@@ -1,5 +1,6 @@
 """Traced values that would become plain ones, or outlive their differentiation."""
 
+import ast
 import csv
 import ctypes
 import io
@@ -179,6 +180,16 @@ def integer_from_a_text() -> None:
 @integer_from_a_text.instead("Use the value itself")
 def integer_without_text() -> None:
     assert gradient(lambda x: np.floor(x) * x, 2.5) == 2.0
+
+
+@entry("A literal is read from a text", LostValueError)
+def literal_from_a_text() -> None:
+    gradient(lambda x: sum(ast.literal_eval(f"[{x}, 1.0]")), 2.5)
+
+
+@literal_from_a_text.instead("Use the values themselves")
+def list_of_values() -> None:
+    assert gradient(lambda x: sum([x, 1.0]), 2.5) == 1.0
 
 
 @entry("Numbers are read from a file of texts", LostValueError)

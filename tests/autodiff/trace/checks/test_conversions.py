@@ -61,6 +61,8 @@ TEXTS: dict[str, Callable] = {
     "found": lambda x: re.findall(r"[\d.]+", f"v {x}")[0],
     "substituted": lambda x: re.sub("v", "", f"v {x}"),
     "by a pattern": lambda x: re.compile("v").sub("", f"v {x}"),
+    "item of a match": lambda x: re.match("v(.*)", f"v {x}")[1],  # type: ignore[index] # it is there
+    "part of a match": lambda x: re.match(r"\d+[.](\d+)", f"{x}").group(1),  # type: ignore[union-attr] # it is there
     "printed": lambda x: printed(x),
     "written": lambda x: io.StringIO(str(x)).read(),
     "bytes": lambda x: str(x).encode().decode(),
@@ -70,7 +72,7 @@ TEXTS: dict[str, Callable] = {
     "a copy": lambda x: copy.deepcopy([str(x)])[0],
 }
 # What these return has no mark; the numbers in it are known.
-UNMARKED = {"searched", "found", "substituted", "by a pattern", "printed", "written", "json"}
+UNMARKED = {"printed", "written", "json"}
 READERS: dict[str, Callable] = {
     "float": lambda t: float(t),
     "int": lambda t: int(t.split(".")[0]),
