@@ -127,7 +127,7 @@ def of_method(g: Any) -> Callable | None:
     if type(owner) is re.Pattern:
         return _keeping(g)
     if type(owner) is re.Match:
-        return (lambda *args: marked(g(*args))) if holds_traced_text(owner.string) else None
+        return lambda *args: _made_of(g(*args), (owner.string,))
     if g.__name__ == "join":
         return lambda texts: _keeping(g)(texts if type(texts) is list else list(texts))
     return _keeping(g) if g.__name__ in _MAKING_TEXTS else None
