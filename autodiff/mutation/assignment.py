@@ -75,17 +75,22 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
             value = as_array(value)
     index = frozen(index)
     if reads_what_it_writes(bare(target), untraced(index), bare(value)):
-        raise MutationError(
-            "this write reads elements that it has already overwritten: the value shares memory "
-            "with the elements that it is written into, in another order. Write a copy: "
-            "x[index] = y.copy()."
-        )
+        raise overwritten_value()
     root, path = root_and_path(target)
     tape = innermost((root, value, index), {})
     if tape is None:
         _write_constant(root, path, index, untraced(value))
     else:
         _write(root, path, index, value, tape)
+
+
+def overwritten_value() -> MutationError:
+    """Build the error for a write whose value changes while it is written."""
+    return MutationError(
+        "this write reads elements that it has already overwritten: the value shares memory "
+        "with the elements that it is written into, in another order. Write a copy: "
+        "x[index] = y.copy()."
+    )
 
 
 def _check_thread(target: Tracer, value: Any) -> None:
@@ -116,9 +121,11 @@ def _bounds(index: slice) -> tuple[Any, Any, Any]:
 
 def is_fixed(index: Any) -> bool:
     """Whether an index is basic, without arrays in it: a bound may be an array without axes."""
-    if type(index) is slice:
-        return _FIXED.issuperset(map(type, _bounds(index)))
-    return type(index) in _FIXED or (type(index) is tuple and all(map(is_fixed, index)))
+    if type(index) is tuple:
+        return _FIXED.issuperset(map(type, index)) or all(map(is_fixed, index))
+    return type(index) in _FIXED or (
+        type(index) is slice and _FIXED.issuperset(map(type, _bounds(index)))
+    )
 
 
 def _write_alone(target: Tracer, index: Any, value: Any) -> bool:

@@ -242,3 +242,20 @@ def test_a_bound_that_changes_after_its_use(index: Callable) -> None:
 
     for f in (reads, writes, views):
         check_gradient(f, X)
+
+
+@pytest.mark.parametrize("view", [lambda a: a.T, lambda a: a[::-1], lambda a: a, lambda a: a[0]])
+def test_elements_written_in_order_of_the_array_itself(view: Callable) -> None:
+    def f(x: Any) -> Any:
+        y = x * W[:, None]
+        y.flat[:] = view(y)
+        return np.sum(y * x)
+
+    x = np.arange(1.0, 10.0).reshape(3, 3)
+    y = x.copy()
+    y.flat[:] = view(y)
+    if np.array_equal(y.ravel(), np.resize(view(x), 9)):
+        check_gradient(f, x)
+    else:  # NumPy reads elements that it has overwritten
+        with pytest.raises(MutationError, match="already overwritten"):
+            gradient(f, x)
