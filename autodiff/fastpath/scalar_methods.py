@@ -16,16 +16,15 @@ import numpy as np
 
 from autodiff.dispatch.call import NO_RULE
 from autodiff.dispatch.dispatch_cache import ways_of
-from autodiff.errors import LostValueError
 from autodiff.fastpath.codegen.node_code import SCOPE, quietly
 from autodiff.functions import OPERATORS
+from autodiff.mutation.assignment import is_fixed
 from autodiff.numpy_api import operators as operators  # the general methods, which these call
 from autodiff.trace.tape import CONSTANT, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import rrule
 from chainrules_core.define import LinearRule, ScalarRule
 from chainrules_core.define.partial import ARITHMETIC, Partial
-from chainrules_core.interpreter.noticed import forgive
 from chainrules_core.interpreter.places import MADE_HERE
 from chainrules_core.rule import Rule
 
@@ -221,12 +220,9 @@ _general_getitem = Tracer.__dict__["__getitem__"]
 def getitem(self: Tracer, index: Any) -> Any:
     """Return ``x[index]``; record an element of an array of float64 without dispatch."""
     value = self._value
-    if type(value) is np.ndarray and (type(index) is int or type(index) is tuple):
-        try:
-            y = value[index]
-        except LostValueError as error:  # the index is traced itself
-            forgive(error)
-            return _general_getitem(self, index)
+    stays = type(index) is int or is_fixed(index)
+    if stays and type(value) is np.ndarray and type(index) is not slice:
+        y = value[index]
         if type(y) is np.float64:
             rule = _element["rule"]
             tape = self._tape
@@ -239,7 +235,7 @@ def getitem(self: Tracer, index: Any) -> Any:
                 if nodes[place] is not node:
                     place = place_of(node, nodes)
                 return FloatTracer(y, tape, place)
-    if type(index) is slice or type(index) is tuple or type(index) is int:
+    if stays:
         way = _item_ways.get((Tracer, type(index)))
         if way is not None:
             made = way(self, index)

@@ -75,17 +75,22 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
             value = as_array(value)
     index = frozen(index)
     if reads_what_it_writes(bare(target), untraced(index), bare(value)):
-        raise MutationError(
-            "this write reads elements that it has already overwritten: the value shares memory "
-            "with the elements that it is written into, in another order. Write a copy: "
-            "x[index] = y.copy()."
-        )
+        raise overwritten_value()
     root, path = root_and_path(target)
     tape = innermost((root, value, index), {})
     if tape is None:
         _write_constant(root, path, index, untraced(value))
     else:
         _write(root, path, index, value, tape)
+
+
+def overwritten_value() -> MutationError:
+    """Build the error for a write whose value changes while it is written."""
+    return MutationError(
+        "this write reads elements that it has already overwritten: the value shares memory "
+        "with the elements that it is written into, in another order. Write a copy: "
+        "x[index] = y.copy()."
+    )
 
 
 def _check_thread(target: Tracer, value: Any) -> None:
@@ -105,9 +110,22 @@ def is_writeable(x: np.ndarray) -> bool:
     return bool(x.flags.num & _WRITEABLE)
 
 
-_BASIC = frozenset({int, slice, type(Ellipsis), type(None), np.int64})
-"""The types of indices that choose elements by their positions, each once."""
+_FIXED = frozenset({int, type(Ellipsis), type(None), np.int64, np.int32})
+"""The types of indices that choose elements by their positions, each once, and stay as they are."""
 _NUMBERS = frozenset({float, np.float64, int})
+
+
+def _bounds(index: slice) -> tuple[Any, Any, Any]:
+    return index.start, index.stop, index.step
+
+
+def is_fixed(index: Any) -> bool:
+    """Whether an index is basic, without arrays in it: a bound may be an array without axes."""
+    if type(index) is tuple:
+        return _FIXED.issuperset(map(type, index)) or all(map(is_fixed, index))
+    return type(index) in _FIXED or (
+        type(index) is slice and _FIXED.issuperset(map(type, _bounds(index)))
+    )
 
 
 def _write_alone(target: Tracer, index: Any, value: Any) -> bool:
@@ -131,9 +149,7 @@ def _write_alone(target: Tracer, index: Any, value: Any) -> bool:
         or array.dtype.kind != "f"
         or not array.flags.writeable
         or not (type(x) in _NUMBERS or (type(x) is np.ndarray and x.dtype.kind == "f"))
-        or not (
-            type(index) in _BASIC or (type(index) is tuple and _BASIC.issuperset(map(type, index)))
-        )
+        or not is_fixed(index)
     ):
         return False
     if is_held or array.base is not None:
@@ -193,6 +209,8 @@ def frozen(index: Any) -> Any:
         return Tracer(index._value, index._tape, index._index)
     if type(index) is np.ndarray:
         return index.copy()
+    if type(index) is slice:
+        return index if is_fixed(index) else slice(*map(frozen, _bounds(index)))
     if type(index) is list:
         return untraced(as_array([untraced(i) for i in index])) if index else index.copy()
     return tuple([frozen(i) for i in index]) if type(index) is tuple else index

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -91,14 +93,19 @@ def reads_what_it_writes(to: np.ndarray, index: Any, new: Any) -> bool:
         written = to[index]
         if written.ndim != 1 or written.strides == new.strides[-1:]:
             return False
-    if not np.shares_memory(to, new):
+    return is_order_seen(to, new, lambda to, new: operator.setitem(to, index, new))
+
+
+def is_order_seen(to: np.ndarray, new: Any, write: Callable) -> bool:
+    """Whether ``write(to, new)`` differs from a write of a copy: it reads what it has written."""
+    if type(new) is not np.ndarray or not np.shares_memory(to, new):
         return False
     strides = to.strides + new.strides
     if to.dtype != new.dtype or any(stride % to.itemsize for stride in strides):
         return True
     (shown, from_shared), (expected, from_copy) = _numbered(to, new), _numbered(to, new)
-    shown[index] = from_shared
-    expected[index] = from_copy.copy()
+    write(shown, from_shared)
+    write(expected, from_copy.copy())
     return not np.array_equal(shown, expected)
 
 

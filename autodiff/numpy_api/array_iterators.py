@@ -11,10 +11,11 @@ import numpy as np
 from autodiff.dispatch.arguments import innermost
 from autodiff.dispatch.call import as_array, call
 from autodiff.errors import DifferentiationError
-from autodiff.mutation.assignment import assign_item
+from autodiff.mutation.assignment import assign_item, overwritten_value
+from autodiff.mutation.memory_layout import is_order_seen
 from autodiff.numpy_api.out_arguments import element_of, repeated, with_axis
 from autodiff.trace.trace_stack import check_free
-from autodiff.trace.tracer import Tracer, is_tracer, untraced
+from autodiff.trace.tracer import Tracer, bare, is_tracer, untraced
 
 
 class Flat:
@@ -69,7 +70,14 @@ class Flat:
         return elements if isinstance(index, (int, np.integer)) else np.copy(elements)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        places = element_of(np.arange(len(self)), untraced(index))
+        index = untraced(index)
+
+        def write(to: np.ndarray, new: np.ndarray) -> None:
+            to.flat[index] = new
+
+        if is_order_seen(bare(self.base), bare(value), write):
+            raise overwritten_value()
+        places = element_of(np.arange(len(self)), index)
         values = repeated(value, np.arange(np.size(places)))
         if np.ndim(places) == 0 and np.ndim(values) == 1:
             values = values[0]

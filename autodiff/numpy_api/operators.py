@@ -104,7 +104,7 @@ def _truth(self: Tracer) -> bool:
 
 
 def _getitem(self: Tracer, index: Any) -> Any:
-    if type(index) is not int and type(index) is not slice:
+    if type(index) is not int:
         index = frozen(index)
     result = by_rule(operator.getitem, (self, index), {})
     if result is NO_RULE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import types
 from collections.abc import Callable
@@ -39,10 +40,9 @@ def maker_of(g: type) -> Callable | None:
 def constructing_for(g: type) -> Callable:
     """Return what makes an instance of a class and traces its ``__init__``."""
     maker: tuple[Any, Any] = None, None  # what makes it, and what is called in its place
-    known: tuple[Any, Any, Any] = None, None, None  # an ``__init__``, its defaults and signature
 
     def constructing(*args: Any, **kwargs: Any) -> Any:
-        nonlocal maker, known
+        nonlocal maker
         new: Any = g.__new__
         if new is object.__new__:
             made: Any = new(g)
@@ -52,27 +52,19 @@ def constructing_for(g: type) -> Callable:
             made = maker[1](g, *args, **kwargs)
             if not isinstance(made, g):
                 return made
-        kind = type_of_value(made)
-        init: Any = kind.__init__
-        if type(init) is not types.FunctionType:
-            if type(made) is not ArrayInstance:  # np.ndarray has none
-                init(made, *args, **kwargs)
-        elif not _is_generated(kind, init):
+        init: Any = type_of_value(made).__init__
+        if type(init) is types.FunctionType:
             syntax_ops.intercept(init)(made, *args, **kwargs)
-        else:
-            is_known = init is known[0] and init.__defaults__ is known[1]
-            if not is_known or init.__kwdefaults__:
-                known = init, init.__defaults__, inspect.signature(init)
-            _set_fields(kind, made, known[2], args, kwargs)
+        elif type(made) is not ArrayInstance:  # np.ndarray has none
+            init(made, *args, **kwargs)
         return made
 
     return constructing
 
 
-def _is_generated(g: type, init: types.FunctionType) -> bool:
-    """Whether the ``__init__`` of a dataclass was generated: it has no source."""
-    is_dataclass = in_class(g, "__dataclass_fields__") is not None
-    return is_dataclass and init.__code__.co_filename == "<string>"
+def is_generated(f: types.FunctionType) -> bool:
+    """Whether a function is the ``__init__`` that `dataclasses` has generated: it has no source."""
+    return f.__code__.co_qualname == "__create_fn__.<locals>.__init__"
 
 
 _OF_CLASS, _INIT_ONLY, _BY_FACTORY = (
@@ -81,36 +73,54 @@ _OF_CLASS, _INIT_ONLY, _BY_FACTORY = (
 )
 
 
-def _set_fields(
-    g: Any, made: Any, signature: inspect.Signature, args: tuple, kwargs: dict[str, Any]
-) -> None:
-    """Do what the generated ``__init__`` of a dataclass does; what it calls is traced."""
-    try:
-        bound = signature.bind(made, *args, **kwargs)
-    except TypeError:
-        g.__init__(made, *args, **kwargs)  # an error in its own words
-        raise
-    bound.apply_defaults()
-    put = _set_frozen if in_class(g, "__dataclass_params__").frozen else attributes.write
-    for_post_init = []
-    for name, field in in_class(g, "__dataclass_fields__").items():
-        if field._field_type is _OF_CLASS:
-            continue
-        value = bound.arguments.get(name, _BY_FACTORY) if field.init else _BY_FACTORY
-        if value is _BY_FACTORY:
-            if field.default_factory is not dataclasses.MISSING:
-                value = syntax_ops.intercept(field.default_factory)()
-            elif field.default is not dataclasses.MISSING and _has_slot(g, name):
-                value = field.default
-            else:
+def setting_fields(init: types.FunctionType) -> Callable:
+    """Return what does the same as a generated ``__init__``; what it calls is traced."""
+    known: tuple[Any, Any] = init.__defaults__, inspect.signature(init)
+    calls_post_init = "__post_init__" in init.__code__.co_names
+
+    def set_fields(made: Any, /, *args: Any, **kwargs: Any) -> None:
+        nonlocal known
+        owner = _dataclass_of(init, type_of_value(made))
+        if init.__defaults__ is not known[0] or init.__kwdefaults__:
+            known = init.__defaults__, inspect.signature(init)
+        try:
+            bound = known[1].bind(made, *args, **kwargs)
+        except TypeError:
+            owner = None
+        if owner is None:  # of another class; or a wrong argument, for an error in its own words
+            init(made, *args, **kwargs)
+            return
+        bound.apply_defaults()
+        put = _set_frozen if owner.__dataclass_params__.frozen else attributes.write
+        for_post_init = []
+        for name, field in owner.__dataclass_fields__.items():
+            if field._field_type is _OF_CLASS:
                 continue
-        if field._field_type is _INIT_ONLY:
-            for_post_init.append(value)
-        else:
-            put(value, made, name)
-    post = getattr(made, "__post_init__", None)
-    if post is not None:
-        syntax_ops.intercept(post)(*for_post_init)
+            value = bound.arguments.get(name, _BY_FACTORY) if field.init else _BY_FACTORY
+            if value is _BY_FACTORY:
+                if field.default_factory is not dataclasses.MISSING:
+                    value = syntax_ops.intercept(field.default_factory)()
+                elif field.default is not dataclasses.MISSING and _has_slot(owner, name):
+                    value = field.default
+                else:
+                    continue
+            if field._field_type is _INIT_ONLY:
+                for_post_init.append(value)
+            else:
+                put(value, made, name)
+        if calls_post_init:
+            syntax_ops.intercept(made.__post_init__)(*for_post_init)
+
+    return functools.wraps(init)(set_fields)
+
+
+def _dataclass_of(init: types.FunctionType, g: Any) -> Any:
+    """Return the dataclass, among the bases of `g`, for which an ``__init__`` was generated."""
+    for base in g.__mro__:
+        own = vars(base)
+        if own.get("__init__") is init and "__dataclass_fields__" in own:
+            return base
+    return None
 
 
 def _has_slot(g: type, name: str) -> bool:

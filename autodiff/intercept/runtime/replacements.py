@@ -40,7 +40,13 @@ from autodiff.intercept.runtime.builtin_calls import (
     sort_list,
     type_of_value,
 )
-from autodiff.intercept.runtime.constructors import constructing_for, is_made_in_python, maker_of
+from autodiff.intercept.runtime.constructors import (
+    constructing_for,
+    is_generated,
+    is_made_in_python,
+    maker_of,
+    setting_fields,
+)
 from autodiff.intercept.runtime.hidden_values import may_hide_tracer, may_hold_tracer
 from autodiff.intercept.runtime.numpy_calls import (
     ARRAY_CONVERTER,
@@ -233,6 +239,8 @@ def _body(g: types.FunctionType) -> Callable:
     """Return what is called in place of a function of Python without a rule."""
     if _is_ours(g):
         return g
+    if is_generated(g):
+        return setting_fields(g)
     system = system_of_function(g)
     return _seen(g) if system is None else _of_system(g, system)
 

@@ -13,10 +13,12 @@ import ast
 import datetime
 import functools
 import importlib
+import math
 import numbers
 import operator
 import re
 import types
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -32,6 +34,7 @@ from autodiff.trace.checks.conversions import (
     number_of_text,
     numbers_of,
     text_of_values,
+    words_of,
 )
 from autodiff.trace.pytree import leaves_of, map_leaves
 from autodiff.trace.tracer import is_tracer, untraced
@@ -52,8 +55,11 @@ def formatted(x: Any, conversion: int, spec: str) -> str:
 
 def joined(*parts: str) -> str:
     """Return the text of an f-string."""
-    text = "".join(parts)
-    return text_of_values(text) if TracedText in map(type, parts) else text
+    return _made_by(_concatenated, parts) if TracedText in map(type, parts) else "".join(parts)
+
+
+def _concatenated(*parts: str) -> str:
+    return "".join(parts)
 
 
 def is_traced(x: Any) -> bool:
@@ -61,20 +67,66 @@ def is_traced(x: Any) -> bool:
     return innermost((x,), {}) is not None or holds_traced_text(x)
 
 
-def _made_of(text: Any, given: Any) -> Any:
+def _made_of(text: Any, given: Any, known_words: Counter[str] | None = None) -> Any:
     """Mark a text, or several, if what they were made of holds a traced value or its text."""
-    return map_leaves(text, _of_values) if any(map(is_traced, given)) else text
+
+    def mark(x: Any) -> Any:
+        return text_of_values(x, known_words) if isinstance(x, str) else marked(x)
+
+    return map_leaves(text, mark) if any(map(is_traced, given)) else text
 
 
-def _of_values(x: Any) -> Any:
-    return text_of_values(x) if isinstance(x, str) else marked(x)
+def _made_by(make: Callable, args: tuple, named: dict[str, Any] | None = None) -> Any:
+    """Return the text that a function makes of plain values, marked if it shows a traced one."""
+    named = named or {}
+    given = (*args, *named.values())
+    plain = {name: syntax_ops.as_text(a) for name, a in named.items()}
+    text = make(*map(syntax_ops.as_text, args), **plain)
+    if not any(map(is_traced, given)):
+        return text
+    return _made_of(text, given, _known_words(make, args, named))
+
+
+def _known_words(make: Callable, args: tuple, named: dict[str, Any]) -> Counter[str]:
+    """Return the words of a text that show no traced value, or are those of a text before it.
+
+    The text is made again without traced values to find out.
+    """
+    hidden: Any = map_leaves((args, named), _hidden)
+    try:
+        known = words_of(make(*hidden[0], **hidden[1]))
+    except Exception:  # a format may take nothing but a number
+        known = Counter()
+    for word in [word for word in known if _HIDDEN in word or "nan" in word.lower()]:
+        del known[word]
+    return known + words_of(*[x for x in leaves_of((args, named)) if type(x) is TracedText])
+
+
+_HIDDEN = "\0"
+
+
+class _Hidden:
+    """Stands for a traced value in a text that is not to show it."""
+
+    def __repr__(self) -> str:
+        return _HIDDEN
+
+    def __format__(self, spec: str) -> str:
+        return _HIDDEN
+
+    def __float__(self) -> float:
+        return math.nan
+
+
+def _hidden(x: Any) -> Any:
+    return _HIDDEN if type(x) is TracedText else _Hidden() if is_tracer(x) else x
 
 
 def modulo(a: Any, b: Any) -> Any:
     """Do ``a % b``; into a text go plain values."""
     if not isinstance(a, (str, bytes)):
         return _modulo(a, b)
-    return _made_of(_modulo(a, map_leaves(b, untraced)), (b,))
+    return _made_by(lambda a, b: _modulo(a, map_leaves(b, untraced)), (a, b))
 
 
 _modulo = syntax_ops.BINARY["mod"]
@@ -94,8 +146,12 @@ def printing(as_before: Callable) -> Callable:
     """Return ``print``: the numbers that it writes, maybe into a file, are noted."""
 
     def show(*args: Any, **kwargs: Any) -> None:
+        shown: list[str] = []
         plain = list(map(syntax_ops.as_text, args))
-        _made_of(" ".join(map(str, plain)), args)
+        sep = kwargs.get("sep")
+        for text, given in zip(map(str, plain), args, strict=True):
+            shown += [" " if sep is None else sep, _made_of(text, (given,))]
+        joined(*shown)
         as_before(*plain, **kwargs)
 
     return functools.wraps(as_before)(show)
@@ -106,9 +162,7 @@ def _keeping(g: Callable) -> Callable:
 
     @functools.wraps(g, updated=())
     def keeping(*args: Any, **kwargs: Any) -> Any:
-        named = {name: syntax_ops.as_text(a) for name, a in kwargs.items()}
-        text = g(*map(syntax_ops.as_text, args), **named)
-        return _made_of(text, (*args, *kwargs.values()))
+        return _made_by(g, args, kwargs)
 
     return keeping
 
@@ -172,10 +226,10 @@ def _numbers_in(read: Any) -> Iterator[float]:
             continue
         if isinstance(x, np.ndarray):
             yield from _numbers_in(x.ravel().tolist() if x.dtype.kind in "fc" else [])
-        elif isinstance(x, numbers.Complex):
+        elif isinstance(x, numbers.Complex) and not isinstance(x, numbers.Real):
             yield from (abs(float(x.real)), abs(float(x.imag)))
-        elif isinstance(x, numbers.Number):  # Decimal
-            yield abs(float(x))  # type: ignore[arg-type] # each number can be converted
+        elif isinstance(x, numbers.Number):
+            yield abs(float(x))  # type: ignore[arg-type] # each number, Decimal too, can be converted
 
 
 def check_array(made: Any, args: tuple) -> None:

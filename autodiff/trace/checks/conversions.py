@@ -15,6 +15,7 @@ text (:mod:`autodiff.intercept.runtime.text_calls`).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -98,11 +99,17 @@ _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _SEPARATOR = re.compile(r"(?<=\d)[,_](?=\d{3})")  # as in 1,000.5
 
 
-def text_of_values(text: str) -> TracedText:
-    """Mark a text that is made of traced values, and note the numbers in it."""
+def text_of_values(text: str, known_words: Counter[str] | None = None) -> TracedText:
+    """Mark a text that is made of traced values, and note the numbers in it.
+
+    The known words are left out: those that show no traced value, or that have been noted before.
+    """
+    if type(text) is TracedText:
+        return text
     noted = noticed.numbers_noted()
     if noted is not None:
-        noted |= numbers_of(text)
+        words = words_of(text) - (known_words or Counter())
+        noted |= numbers_of(" ".join(words))
     return TracedText(text)
 
 
@@ -135,12 +142,14 @@ class TracedText(str):
         return self
 
     def __radd__(self, other: Any) -> Any:
-        return marked(str.__add__(other, self)) if isinstance(other, str) else NotImplemented
+        if not isinstance(other, str):
+            return NotImplemented
+        return marked(str.__add__(other, self), words_of(other, self))
 
     def __rmod__(self, other: Any) -> Any:
         if not isinstance(other, str):
             return NotImplemented
-        return marked(str.__mod__(other, plain_text(self)))
+        return marked(str.__mod__(other, plain_text(self)), words_of(other, self))
 
     def __iter__(self) -> Any:
         return map(TracedText, super().__iter__())
@@ -160,7 +169,7 @@ def _marking(name: str) -> Callable:
     of_text = getattr(str, name)
 
     def method(self: TracedText, *args: Any, **kwargs: Any) -> Any:
-        return marked(of_text(self, *args, **kwargs))
+        return marked(of_text(self, *args, **kwargs), words_of(self, *args))
 
     method.__name__ = name
     method.__qualname__ = f"str.{name}"
@@ -211,16 +220,28 @@ def plain_text(text: str) -> str:
     return str.__str__(text) if type(text) is str else str.__getitem__(text, slice(None))
 
 
-def marked(y: Any) -> Any:
-    """Mark strings, also in a list, tuple or dict, as made of a traced value; leave all else."""
+def words_of(*texts: Any) -> Counter[str]:
+    """Return the words of texts, and how often each occurs."""
+    words: Counter[str] = Counter()
+    for text in texts:
+        if isinstance(text, str):
+            words.update(plain_text(text).split())
+    return words
+
+
+def marked(y: Any, known_words: Counter[str] | None = None) -> Any:
+    """Mark strings, also in a list, tuple or dict, as made of a traced value; leave all else.
+
+    The numbers in all words but the known ones are noted.
+    """
     if isinstance(y, str):
-        return y if type(y) is TracedText else TracedText(y)
+        return y if type(y) is TracedText else text_of_values(y, known_words)
     if isinstance(y, bytes):
         return y if type(y) is TracedBytes else TracedBytes(y)
     if type(y) in (list, tuple):
-        return type(y)([marked(part) for part in y])
+        return type(y)([marked(part, known_words) for part in y])
     if type(y) is dict:
-        return {key: marked(part) for key, part in y.items()}
+        return {key: marked(part, known_words) for key, part in y.items()}
     return y
 
 

@@ -203,3 +203,59 @@ def test_a_mask_is_not_filled_from_the_memory_that_it_chooses() -> None:
     value, found = autodiff.value_and_gradient(halves, x)
     assert value == halves(x)
     np.testing.assert_allclose(found, [0.0, -11.2 - 2.8], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        lambda i: np.s_[i:],
+        lambda i: np.s_[:i],
+        lambda i: np.s_[i::2],
+        lambda i: (i,),
+        lambda i: (..., slice(i, None)),
+    ],
+)
+def test_a_bound_that_changes_after_its_use(index: Callable) -> None:
+    def reads(x: Any) -> Any:
+        i, s = np.zeros((), int), 0.0
+        for k in range(40):
+            i[...] = k % 3
+            s = s + np.sum(x[index(i)]) * (k + 1.0)
+        return s
+
+    def writes(x: Any) -> Any:
+        i, b, s = np.zeros((), int), x * 1.0, 0.0
+        for k in range(40):
+            i[...] = k % 3
+            part = b[index(i)] * 1.0
+            b[index(i)] = x[k % 2] * (k + 1.0)
+            s = s + np.sum(part)
+        return s + np.sum(b * b)
+
+    def views(x: Any) -> Any:
+        i, b = np.ones((), int), x * 1.0
+        part = b[index(i)]
+        i[...] = 0
+        b[1] = x[0] ** 2
+        part *= 3.0
+        return np.sum(b * np.sum(part))
+
+    for f in (reads, writes, views):
+        check_gradient(f, X)
+
+
+@pytest.mark.parametrize("view", [lambda a: a.T, lambda a: a[::-1], lambda a: a, lambda a: a[0]])
+def test_elements_written_in_order_of_the_array_itself(view: Callable) -> None:
+    def f(x: Any) -> Any:
+        y = x * W[:, None]
+        y.flat[:] = view(y)
+        return np.sum(y * x)
+
+    x = np.arange(1.0, 10.0).reshape(3, 3)
+    y = x.copy()
+    y.flat[:] = view(y)
+    if np.array_equal(y.ravel(), np.resize(view(x), 9)):
+        check_gradient(f, x)
+    else:  # NumPy reads elements that it has overwritten
+        with pytest.raises(MutationError, match="already overwritten"):
+            gradient(f, x)

@@ -59,6 +59,40 @@ class Undecorated(Plain):
     pass
 
 
+@dataclass(init=False)
+class WithoutInit(Plain):
+    b: float = 9.0
+    own: list = field(default_factory=list)
+
+
+class PostInitOfNobody(Plain):
+    def __post_init__(self) -> None:
+        self.a = 0.0
+
+
+@dataclass
+class Asking:
+    a: float
+    b: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.b = self.a**2 if type(self.a) is float else self.a**3
+
+
+class BySuper(Asking):
+    def __init__(self, a: float) -> None:
+        super().__init__(a)
+
+
+@dataclass
+class ByClass(Asking):
+    c: float = 3.0
+
+    def __post_init__(self) -> None:
+        Asking.__post_init__(self)
+        self.a = self.b * self.c
+
+
 MADE = [
     lambda x: Plain(x),
     lambda x: Plain(2.0, b=x),
@@ -70,6 +104,10 @@ MADE = [
     lambda x: Given(1.0, x, x, c=x),
     lambda x: Derived(x, 3.0, d=x),
     lambda x: Undecorated(x),
+    lambda x: PostInitOfNobody(x),
+    lambda x: Asking(x),
+    lambda x: BySuper(x),
+    lambda x: ByClass(x, c=x),
 ]
 
 
@@ -99,6 +137,17 @@ def test_instances_are_those_of_the_generated_code(make: Any, programs: bool) ->
     finally:
         automatic_compile(before)
     assert seen == [(type(make(1.5)), shown(make(1.5))["own"])]
+
+
+def test_an_inherited_init_sets_the_fields_of_its_own_class() -> None:
+    def f(x: Any) -> Any:
+        made = WithoutInit(x)
+        seen.append(vars(made))
+        return made.a * made.b
+
+    seen: list = []
+    assert gradient(f, 1.5) == f(1.0) == 2.0
+    assert seen[0].keys() == seen[1].keys() == {"a", "b", "parts"}
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,51 @@ def test_printing_and_logging_go_on(capsys: Any, caplog: Any) -> None:
     assert "loss 2.0\n" in caplog.text
 
 
+LINES: list[Callable] = [
+    lambda i, x: print(f"iteration {i}: loss {x:.4f}"),
+    lambda i, x: print("step", i, "of 7: x =", x),
+    lambda i, x: print("step %d of %d: %g" % (i, 7, x)),
+    lambda i, x: print("{} {:>3} {:.2e}".format(i, 7, x)),
+    lambda i, x: print("step " + str(i) + ": " + str(x)),
+    lambda i, x: print(" ".join([str(i), str(7), str(x)])),
+    lambda i, x: print(f"{i} {x}\n".replace("\n", " 7 \n").strip()),
+    lambda i, x: logging.getLogger("faces").warning("step %d of %d: %g", i, 7, x),
+]
+
+
+@pytest.mark.parametrize("show", LINES)
+def test_numbers_beside_those_of_values_may_be_read(show: Callable) -> None:
+    def f(x: Any) -> Any:
+        for i in range(3):
+            show(i, x * 1.25 * i)
+        return x * float("1") * float("2.0") * float("7")
+
+    assert gradient(f, 3.0) == 14.0
+
+
+GLUED: list[Callable] = [
+    lambda x, file: print("1", x, sep="", file=file),
+    lambda x, file: file.write("1" + str(x)),
+    lambda x, file: file.write(f"1{x}"),
+    lambda x, file: file.write("%d%s" % (1, x)),
+    lambda x, file: file.write("{}{}".format(1, x)),
+    lambda x, file: file.write("".join(["1", str(x)])),
+    lambda x, file: file.write(f"{x} 11.25".split()[0].replace("1.", "11.")),
+]
+
+
+@pytest.mark.parametrize("write", GLUED)
+def test_a_value_that_is_part_of_a_number_is_one_of_a_text(write: Callable) -> None:
+    def read(x: Any) -> float:
+        file = io.StringIO()
+        write(x, file)
+        return float(file.getvalue())
+
+    assert read(1.25) in (11.25, 1.25)
+    with pytest.raises(LostValueError, match="text of a traced value"):
+        gradient(lambda x: x * read(x), 1.25)
+
+
 def test_the_way_out_of_the_message_works() -> None:
     def f(x: Any) -> Any:
         return x * float(str(autodiff.ignore_derivatives(x)))
