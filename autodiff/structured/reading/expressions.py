@@ -57,9 +57,6 @@ PARTS = {"real": np.real, "imag": np.imag}
 class ExpressionReader(OperatorReader):
     """Layer of the reader: expressions."""
 
-    # Methods that subclasses define.
-    unpacked_result: Callable[[Value], tuple]
-
     def expression(self, node: ast.expr) -> Any:
         """Read an expression; return a value, a nested tuple of values, or what is static."""
         return self.not_none(self.expression_or_none(node))

@@ -58,11 +58,7 @@ class Integers(Inlining):
         if f in _EXTREMA:
             return functools.reduce(code.lesser if _EXTREMA[f] is min else code.greater, args)
         if f is iteration_count:
-            start, stop, step = [*([code.whole(0)] * (len(args) < 2)), *args, code.whole(1)][:3]
-            sign = b.select(code.less(step, code.whole(0)), code.whole(-1), code.whole(1))
-            last = b.sub(b.add(b.sub(stop, start), step), sign)
-            count = last if len(args) < 3 else self.of_integers(operator.floordiv, [last, step])
-            return self.of_integers(max, [count, code.whole(0)])
+            return self._length_of_range(*args)
         if f is operator.pow:
             return self._whole_power(*args)
         if f in _OF_BITS:
@@ -95,6 +91,21 @@ class Integers(Inlining):
         made = b.shl(x, n)
         code.exit_if(b.not_(code.equal(b.ashr(made, n), x)))
         return made
+
+    def _length_of_range(self, *bounds: Any) -> Any:
+        """Return the length of a range; exit if its step is zero."""
+        b, code = self.b, self.code
+        zero, one = code.whole(0), code.whole(1)
+        start, stop, *steps = (zero, *bounds) if len(bounds) == 1 else bounds
+        span = b.sub(stop, start)
+        if not steps:
+            return code.greater(span, zero)
+        (step,) = steps
+        code.exit_if(code.equal(step, zero))
+        is_down = code.less(step, zero)
+        span, size = (b.select(is_down, b.sub(zero, x), x) for x in (span, step))
+        count = b.sdiv(b.sub(b.add(span, size), one), size)
+        return b.select(code.less(span, one), zero, count)
 
     def _divided(self, f: Any, a: Any, c: Any) -> Any:
         """Return a quotient, rounded down, or a remainder; exit for divisors 0 and -1.

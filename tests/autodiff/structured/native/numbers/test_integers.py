@@ -39,7 +39,18 @@ def places(x: Any) -> Any:
     return total
 
 
-@pytest.mark.parametrize("f", [coefficients, gammas, places])
+def ranges(x: Any) -> Any:
+    total = 0.0
+    for k in range(-5, 6):
+        order = range(k, 8, 3) if k % 2 else range(8, k, -1 - k % 3)
+        for i in order:
+            total = 0.9 * total + x[i] * len(order)
+        for i in range(3) if k % 3 else reversed(range(k + 1)):
+            total = 0.8 * total + x[i] ** 2
+    return total
+
+
+@pytest.mark.parametrize("f", [coefficients, gammas, places, ranges])
 def test_functions(f: Callable, check_machine_code: Callable) -> None:
     check_machine_code(lambda x: f(x) * 1.0, lambda: (X * 1.0,), rtol=1e-11, kernel=f)
 
