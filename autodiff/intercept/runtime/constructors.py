@@ -69,9 +69,14 @@ def constructing_for(g: type) -> Callable:
 
 
 def _is_generated(g: type, init: types.FunctionType) -> bool:
-    """Whether the ``__init__`` of a dataclass was generated: it has no source."""
+    """Whether `dataclasses` has generated the ``__init__`` of a class; `exec` may make others."""
     is_dataclass = in_class(g, "__dataclass_fields__") is not None
-    return is_dataclass and init.__code__.co_filename == "<string>"
+    code = init.__code__
+    return (
+        is_dataclass
+        and code.co_filename == "<string>"
+        and code.co_qualname == "__create_fn__.<locals>.__init__"
+    )
 
 
 _OF_CLASS, _INIT_ONLY = (
