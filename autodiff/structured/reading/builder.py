@@ -286,8 +286,10 @@ class ProgramBuilder:
         is_object = type(value) is LocalObject and not value.is_given
         if is_object and value.cls not in self.value_classes | self.in_memory:
             return MadeInLoopError(value.cls)
-        for x in (value, was):
-            if isinstance(x, InstanceValue) and x.user_class() not in self.in_memory:
+        was_none = type(was) is Slot and was.kind == _NONE
+        is_none = type(value) is Value and known(value) is None
+        for x, may_be in ((value, was_none), (was, is_none)):
+            if may_be and isinstance(x, InstanceValue):
                 return InMemoryError(x.user_class())
         places = places_of(value) | places_of(was)
         if places and _is_list(value) and _is_list(was):
@@ -297,9 +299,9 @@ class ProgramBuilder:
         if Maybe in (type(was), type(value)):
             part = value.value if type(value) is Maybe else scope.slots[was.value]
             error.other = (scope.function, name), part.kind, part.memory
-        elif type(value) is tuple and type(was) is Slot and was.kind == _NONE:
+        elif type(value) is tuple and was_none:
             error.other = (scope.function, name), _kinds_in(value), None
-        elif type(was) is tuple and type(value) is Value and known(value) is None:
+        elif type(was) is tuple and is_none:
             error.other = (scope.function, name), self._kinds_at(was), None
         return error
 
