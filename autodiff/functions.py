@@ -118,15 +118,15 @@ def named(module: Any, names: str) -> set[Any]:
 def facts_of(f: Any) -> FunctionFacts:
     """Return the entry of a function; one that says nothing for a function without."""
     found = _entries.get(f)
-    if found is None and getattr(f, "__module__", None) == "numpy.fft":
-        _note_transforms()
+    if found is None and getattr(f, "__module__", None) in _LOADED_LATE:
+        _note_loaded_late()
         found = _entries.get(f)
     return NOTHING if found is None else found
 
 
 def entries() -> Mapping[Any, FunctionFacts]:
     """Return all entries."""
-    _note_transforms()
+    _note_loaded_late()
     return MappingProxyType(_entries)
 
 
@@ -316,8 +316,20 @@ _TRANSFORMS = (
 )
 
 
-def _note_transforms() -> None:
-    """Give the functions of ``numpy.fft`` their entries, which NumPy loads at first use."""
+_QUADRATURES = {
+    "chebyshev": "chebgauss", "hermite": "hermgauss", "hermite_e": "hermegauss",
+    "laguerre": "laggauss", "legendre": "leggauss",
+}  # fmt: skip
+"""The modules of ``numpy.polynomial`` → the function that returns nodes and weights."""
+_LOADED_LATE = frozenset({"numpy.fft", *[f"numpy.polynomial.{name}" for name in _QUADRATURES]})
+"""Modules that NumPy loads at first use."""
+
+
+def _note_loaded_late() -> None:
+    """Give the functions of modules that NumPy loads at first use their entries."""
+    for module, name in _QUADRATURES.items():
+        of_integer = FunctionFacts(has_fixed_form=False, raises_by_value=True)
+        _entries[getattr(getattr(np.polynomial, module), name)] = of_integer
     for names, entry in zip(
         _TRANSFORMS,
         (
@@ -385,6 +397,7 @@ _numpy(
     has_fixed_form=False, is_new=True, is_own=True, is_container=True,
 )  # fmt: skip
 _numpy("block indices tri", has_fixed_form=False, is_new=True, is_container=True)
+_numpy("ix_ unravel_index ravel_multi_index", has_fixed_form=False, raises_by_value=True)
 note([np.ndarray.astype])
 
 # -- what is known while recording ----------------------------------------------------------------

@@ -63,8 +63,9 @@ def constructing_for(g: type) -> Callable:
 
 
 def is_generated(f: types.FunctionType) -> bool:
-    """Whether a function is the ``__init__`` that `dataclasses` has generated: it has no source."""
-    return f.__code__.co_qualname == "__create_fn__.<locals>.__init__"
+    """Whether `dataclasses` has generated a function as ``__init__``; `exec` may make others."""
+    code = f.__code__
+    return code.co_filename == "<string>" and code.co_qualname == "__create_fn__.<locals>.__init__"
 
 
 _OF_CLASS, _INIT_ONLY, _BY_FACTORY = (

@@ -50,11 +50,15 @@ class RecursiveCallee(RuleLike):
         either of them, or return it in turn.
     counts_depth : bool
         Whether its code asks `is_outermost`.
+    written : tuple of (int, bool), optional
+        The position of the argument that the function writes into, and whether it returns that.
+        The program returns a copy that has what is written.
     """
 
     lowered: Any = None
     copies_arguments = False
     counts_depth = False
+    written: tuple[int, bool] | None = None
 
     def __init__(self, name: str, kind: Kind) -> None:
         self.__name__ = name

@@ -13,7 +13,7 @@ from autodiff.autocompile.pure_functions import is_pure_by_rule
 from autodiff.caches import calls_python
 from autodiff.functions import facts_of, is_new_memory
 from autodiff.structured.callables.recursive_calls import RuleLike
-from autodiff.structured.form.function_ir import Op, known
+from autodiff.structured.form.function_ir import Op, Value, known
 from autodiff.structured.form.kinds import Kind
 from chainrules_core import frule, rrule
 from chainrules_core.define.scalar import ScalarRule
@@ -33,6 +33,12 @@ def start_of_slice(length: int, *bounds: int | None) -> int:
 def length_of_slice(length: int, *bounds: int | None) -> int:
     """Return the length of a slice of a sequence of this length."""
     return len(range(*slice(*bounds).indices(length)))
+
+
+def grid_of(grid: Any, *bounds: int | None) -> Any:
+    """Return ``grid[slices]``; the starts, stops and steps of the slices follow one another."""
+    slices = [slice(*bounds[k : k + 3]) for k in range(0, len(bounds), 3)]
+    return grid[tuple(slices) if slices[1:] else slices[0]]
 
 
 def most_items(xs: collections.deque) -> int | None:
@@ -84,7 +90,7 @@ PURE: frozenset[Any] = frozenset(
     | {np.ndarray, np.float64, np.float32, np.int64, np.int32, np.bool_, int, bool, float, complex}
     | {np.bartlett, np.blackman, np.hamming, np.hanning}
     | {np.triu_indices, np.tril_indices, np.diag_indices}
-    | {len, min, max, iteration_count, start_of_slice, length_of_slice}
+    | {len, min, max, iteration_count, start_of_slice, length_of_slice, grid_of}
     | {str, format, bin, oct, hex, ord, chr, part_of_text, letter_of_text}
     | _TEXT_METHODS
     | _INT_METHODS
@@ -170,6 +176,15 @@ def is_pure(f: Any) -> bool:
     return is_pure_by_rule(f)
 
 
+def needs_rule(f: Any, values: list[Value]) -> bool:
+    """Whether a call needs a rule: a pure function of integers alone has no derivative."""
+    if f in PURE or isinstance(f, RuleLike):
+        return False
+    has_floats = any(v.kind.has_floats for v in values)
+    is_of_numpy = (getattr(f, "__module__", None) or "").partition(".")[0] == "numpy"
+    return has_floats or not is_of_numpy or not facts_of(f).is_pure
+
+
 def is_of_ufunc(f: Any) -> bool:
     """Whether a function is ``reduce`` or ``accumulate`` of a ufunc."""
     is_method = isinstance(getattr(f, "__self__", None), np.ufunc)
@@ -214,5 +229,10 @@ def is_of_special(f: Any) -> bool:
 
 
 def is_joiner(x: Any) -> bool:
-    """Whether `x` is `numpy.s_`, or `numpy.r_` or `numpy.c_`, which join the arrays in an index."""
-    return x is np.r_ or x is np.c_ or x is np.s_
+    """Whether `x` is an object of NumPy's that makes an index, or arrays, of an index."""
+    return is_grid(x) or x is np.r_ or x is np.c_ or x is np.s_
+
+
+def is_grid(x: Any) -> bool:
+    """Whether `x` is an object of NumPy's that makes arrays of coordinates of slices."""
+    return x is np.mgrid or x is np.ogrid

@@ -35,6 +35,9 @@ class Assumptions:
         Function and name of a variable that may be unbound where it is read: it is None at first.
     returns : Kind, optional
         What the function returns, if it calls itself.
+    written : tuple of (int, bool), optional
+        If it calls itself: the position of the argument that it writes into, and whether it returns
+        that.
     copies_slices : bool
         Whether slices of lists are copied before loops over them, because the lists change there.
     leaves : bool
@@ -56,6 +59,7 @@ class Assumptions:
     may_be_none: dict[tuple[Any, str], Any] = field(default_factory=dict)
     unbound_at_first: set[tuple[Any, str]] = field(default_factory=set)
     returns: Kind | None = None
+    written: tuple[int, bool] | None = None
     copies_slices: bool = False
     leaves: bool = False
     recursive: dict[Any, dict[Any, tuple[list[Kind], Any]]] = field(default_factory=dict)

@@ -38,6 +38,7 @@ from autodiff.structured.form.kinds import (
     SCALARS,
     UNKNOWN,
     EmptyListError,
+    InMemoryError,
     ItemsChangeError,
     Kind,
     ListInMemoryError,
@@ -54,11 +55,11 @@ from autodiff.structured.form.kinds import (
 from autodiff.structured.form.known_functions import (
     CALLED,
     DIAGONALS,
-    PURE,
     VIEWS,
     is_joiner,
     is_pure,
     makes_new,
+    needs_rule,
     ruled_entry,
 )
 from autodiff.structured.form.plain_classes import TANGENT_MARK
@@ -285,6 +286,11 @@ class ProgramBuilder:
         is_object = type(value) is LocalObject and not value.is_given
         if is_object and value.cls not in self.value_classes | self.in_memory:
             return MadeInLoopError(value.cls)
+        was_none = type(was) is Slot and was.kind == _NONE
+        is_none = type(value) is Value and known(value) is None
+        for x, may_be in ((value, was_none), (was, is_none)):
+            if may_be and isinstance(x, InstanceValue):
+                return InMemoryError(x.user_class())
         places = places_of(value) | places_of(was)
         if places and _is_list(value) and _is_list(was):
             grow = any(type(x) in (Value, Slot) and x.kind.is_table for x in (value, was))
@@ -293,9 +299,9 @@ class ProgramBuilder:
         if Maybe in (type(was), type(value)):
             part = value.value if type(value) is Maybe else scope.slots[was.value]
             error.other = (scope.function, name), part.kind, part.memory
-        elif type(value) is tuple and type(was) is Slot and was.kind == _NONE:
+        elif type(value) is tuple and was_none:
             error.other = (scope.function, name), _kinds_in(value), None
-        elif type(was) is tuple and type(value) is Value and known(value) is None:
+        elif type(was) is tuple and is_none:
             error.other = (scope.function, name), self._kinds_at(was), None
         return error
 
@@ -605,7 +611,7 @@ class ProgramBuilder:
             raise UnsupportedError("very long")
         if all(v.kind.is_known for v in everything):
             return self._fold_constants(f, args, options)
-        if ruled_entry(f) is None and f not in PURE and not isinstance(f, RuleLike):
+        if ruled_entry(f) is None and needs_rule(f, everything):
             raise UnsupportedError(f"{f} has no rule")
         kinds = {name: v.kind for name, v in options.items()}
         kind = kind_of_result(f, [v.kind for v in args], kinds)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.functions import facts_of
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
 from autodiff.python_operators import PREFIXES, SIGNS
 from autodiff.structured.callables.inner_derivatives import derivative_called
@@ -415,7 +416,8 @@ class CallReader(SequenceReader):
         if f is np.ndarray.transpose:  # the axes may be separate arguments
             axes = args[1:] if len(args) < 3 else [tuple(args[1:])]
             f, args = np.transpose, [args[0], *axes]
-        is_user = type(f) is types.FunctionType and f not in PURE and f not in DECOMPOSABLE
+        is_known = f in PURE or f in DECOMPOSABLE or facts_of(f).is_pure
+        is_user = type(f) is types.FunctionType and not is_known
         if is_user and rrule.entry(f) is None:
             if (f.__module__ or "").partition(".")[0] == "numpy":
                 raise UnsupportedError(f"{f.__name__} has no rule")
@@ -443,7 +445,7 @@ class CallReader(SequenceReader):
         out = pop_out(f, values, named)
         made = self.emit_call(f, values, named)
         if made.op.code == "call" and _must_unpack(made.kind):
-            return self._unpacked_result(made)
+            return self.unpacked_result(made)
         return made if out is None or known(out) is None else self.write_out(out, made)
 
     def _where(self, test: Value, a: Any, b: Any) -> Any:
@@ -462,7 +464,7 @@ class CallReader(SequenceReader):
         self.elements.add(value)  # NumPy returns an array without axes
         return value
 
-    def _unpacked_result(self, made: Value) -> tuple:
+    def unpacked_result(self, made: Value) -> tuple:
         """Unpack the tuple that a call returns."""
         (cls,) = made.kind.classes
         kind = tuple if cls is tuple else record_class(cls)

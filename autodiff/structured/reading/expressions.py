@@ -34,6 +34,8 @@ from autodiff.structured.form.kinds import (
     samples,
 )
 from autodiff.structured.form.known_functions import (
+    grid_of,
+    is_grid,
     is_joiner,
     letter_of_text,
     part_of_text,
@@ -275,9 +277,12 @@ class ExpressionReader(OperatorReader):
         return self.expression(node)
 
     def _index_joiner(self, joiner: Any, node: ast.expr) -> Any:
-        """Read ``np.s_[...]``, or ``np.r_[...]`` or ``np.c_[...]`` of numbers and arrays."""
+        """Read an index into an object that makes an index or arrays of it."""
         if joiner is np.s_:
             return self.expression(node)
+        if is_grid(joiner):
+            several = isinstance(node, ast.Tuple) and len(node.elts) > 1
+            return self._grid(joiner, node.elts if several else [node])  # type: ignore[attr-defined]
         parts = tuple(map(self.expression, node.elts if isinstance(node, ast.Tuple) else [node]))
         if any(type(p) is Value and not (p.kind.is_array or p.kind.is_scalar) for p in parts):
             raise UnsupportedError("a string or slice in np.r_ or np.c_")
@@ -289,6 +294,17 @@ class ExpressionReader(OperatorReader):
             return self.read_call(np.column_stack, [parts], {})
         vectors = [Items([p]) if type(p) is Value and p.kind.is_scalar else p for p in parts]
         return self.read_call(np.concatenate, [tuple(vectors)], {})
+
+    def _grid(self, grid: Any, parts: list[ast.expr]) -> Any:
+        """Read ``np.mgrid[a:b, c:d]`` or ``np.ogrid[a:b, c:d]`` of integers."""
+        slices = list(map(self.expression, parts))
+        if any(type(x) is not HeldSlice for x in slices):
+            raise UnsupportedError("np.mgrid of something other than slices")
+        bounds = [x for part in slices for x in parts_of(part)]
+        if not all(x.kind.is_integral or known(x) is None for x in bounds):
+            raise UnsupportedError("np.mgrid of slices with bounds that are not integers")
+        made = self.emit_call(grid_of, [self.const(grid), *bounds])
+        return self.unpacked_result(made) if made.kind.parts else made
 
     def on_slice(self, node: ast.Slice) -> HeldSlice:
         """Read a slice in ``np.s_[...]``, or one that a class gets as an index."""

@@ -72,7 +72,9 @@ from autodiff.structured.reading.recursion import (
     OtherKindsError,
     RecursesError,
     StaleProgramError,
+    WritesArgumentError,
     body_of,
+    kind_returned,
     names_bound_in,
     nonlocal_names,
 )
@@ -142,7 +144,7 @@ def _lower_repeatedly(
             continue
         if not reading.calls_itself:
             return lowered
-        found = _kind_returned(lowered.program)
+        found = kind_returned(lowered.program)
         if found == assumed.returns:
             return lowered
         assumed.returns = found if assumed.returns is None else join(assumed.returns, found)
@@ -174,6 +176,8 @@ def _learn(assumed: Assumptions, error: UnsupportedError, may_leave: bool) -> bo
             return False
         case RecursesError() if len(assumed.recursive) < _MOST_INLINED:
             assumed.recursive[error.node] = {}
+        case WritesArgumentError() if assumed.written is None:
+            assumed.written, assumed.returns = error.written, error.kind.general()
         case StaleProgramError():
             pass
         case MixedKindsError() if _learn_kinds(assumed, error):
@@ -232,7 +236,8 @@ class FunctionReader(DerivativeReader):
         """Read the function that the program is for."""
         node = self.definition_of(function)
         given = [known_args.get(i, kind.general()) for i, kind in enumerate(kinds)]
-        self.given = function, given, all(part is None for part in form)
+        is_plain = all(part is None for part in form) and node not in self.assumed.recursive
+        self.given = function, given, is_plain
         self.calling.append(node)
         self.scope = Scope(function, 0)
         leaves = iter(enumerate(kinds))
@@ -245,6 +250,7 @@ class FunctionReader(DerivativeReader):
         for name, part in zip(parameters_of(node), form, strict=True):
             self.parameter(name, part, leaves, known_args)
         self.program.returned = self.not_none(self.read_body_of(node))
+        self.check_inner_writes(node)
         return self.finish()
 
     def finish(self) -> Lowered:
@@ -471,14 +477,6 @@ def _kinds_of(x: Any) -> Any:
     if isinstance(x, (tuple, Named)):
         return type(x), list(map(_kinds_of, parts_of(x)))
     return type(x), id(x)
-
-
-def _kind_returned(program: FunctionIR) -> Kind:
-    """Return the kind of the result of a function that calls itself."""
-    x = program.returned
-    if type(x) is not Value or not (x.kind.is_array or x.kind.is_scalar):
-        raise UnsupportedError("a function that calls itself, and returns no number or array")
-    return x.kind.general()
 
 
 def _can_be_returned(x: Any) -> bool:

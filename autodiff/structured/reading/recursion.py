@@ -11,14 +11,17 @@ import numpy as np
 
 from autodiff.structured.callables.recursive_calls import RecursionKindError, RecursiveCallee
 from autodiff.structured.form.function_ir import (
+    FunctionIR,
     InstanceValue,
     Named,
     Op,
     Value,
+    blocks_of,
     known,
     parts_of,
 )
-from autodiff.structured.form.kinds import Kind, UnsupportedError, join
+from autodiff.structured.form.indices import WHOLE
+from autodiff.structured.form.kinds import ANYTHING, Kind, UnsupportedError, join
 from autodiff.structured.reading.iteration.generators import GeneratorReader, own_nodes
 from autodiff.structured.reading.parameters import parameters_of
 from autodiff.structured.reading.scopes import LocalFunction, Scope
@@ -50,6 +53,22 @@ class OtherKindsError(UnsupportedError):
         self.kinds = kinds
 
 
+class WritesArgumentError(UnsupportedError):
+    """A recursive function writes into an argument: its program works on a copy and returns that.
+
+    Attributes
+    ----------
+    written : tuple of (int, bool)
+        The position of the argument, and whether the function returns it, or nothing.
+    kind : Kind
+        Its kind.
+    """
+
+    def __init__(self, written: tuple[int, bool], kind: Kind) -> None:
+        super().__init__("a function that calls itself and writes into its arguments")
+        self.written, self.kind = written, kind
+
+
 class RecursionReader(GeneratorReader):
     """Layer of the reader: calls of recursive functions."""
 
@@ -62,6 +81,7 @@ class RecursionReader(GeneratorReader):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
+        self.apart: list[tuple[Value, Value]] = []  # arrays that must not share memory
         # The function, for each argument its kind or value, and whether all arguments are leaves.
         self.given: tuple = ()
         # The recursive function that is read for others: its definition, the form and the kinds.
@@ -80,7 +100,8 @@ class RecursionReader(GeneratorReader):
             self.scope = Scope(f.scope.function, f.scope.depth, f.scope, names)
         for name, part in zip(parameters_of(node), parts, strict=True):
             self._bind_given(name, part, leaves)
-        x = self.read_body_of(node)
+        copy = self._copy_of_written()
+        x = self._returned(self.read_body_of(node), copy)
         given = [s.root for s in self.program.parameters if s.memory is not None]
         if type(x) is Value and x.kind.is_array and x.root in given:
             x = self.emit_call(np.copy, [x])
@@ -88,6 +109,54 @@ class RecursionReader(GeneratorReader):
                 self.program.itself.copies_arguments = True
         self.program.returned = x
         return self.finish()
+
+    def _copy_of_written(self) -> Value | None:
+        """Bind the argument that the function writes into to a copy; return that."""
+        if self.assumed.written is None:
+            return None
+        slot = self.program.parameters[self.assumed.written[0]]
+        name = self.names[slot][1]
+        if self.scope.slots.get(name) is not slot:
+            raise UnsupportedError("a function that calls itself and writes into a part of a tuple")
+        copy = self.emit_call(np.copy, [self.read(name)])
+        self.bind(name, copy)
+        return copy
+
+    def _returned(self, x: Any, copy: Value | None) -> Any:
+        """Return the result of the program of a function with the result `x`."""
+        if copy is None:
+            arrays = [(k, s) for k, s in enumerate(self.program.parameters) if s.memory is not None]
+            written = [(k, s) for k, s in arrays if s.root.is_written]
+            if not written and _is_none(x):  # it must do something
+                written = arrays
+            if len(written) == 1:
+                ((k, slot),) = written
+                raise WritesArgumentError((k, not _is_none(x)), slot.kind or ANYTHING)
+            return x
+        returns_it = not _is_none(x)
+        if returns_it != self.assumed.written[1] or (returns_it and not self._is_same(x, copy)):  # type: ignore[index] # there is a copy
+            raise UnsupportedError(
+                "a function that calls itself, writes into an argument and returns something else"
+            )
+        return self.read(self.hold(copy))
+
+    def _is_same(self, x: Any, array: Value) -> bool:
+        """Whether a value is this array, which variables alone have passed on."""
+        blocks = list(blocks_of(self.body))
+        waiting, seen = [x], set()
+        while waiting:
+            x = waiting.pop()
+            if x is array:
+                continue
+            if type(x) is not Value or x.op is None or x.op.code != "read":
+                return False
+            slot = x.op.data
+            bound = [block.writes[slot] for block in blocks if slot in block.writes]
+            if not bound:
+                return False
+            waiting += bound if slot not in seen else []
+            seen.add(slot)
+        return True
 
     def _bind_function(self, form: tuple, leaves: Iterator[Kind]) -> LocalFunction:
         """Bind what an inner function has captured; return the function."""
@@ -193,6 +262,22 @@ class RecursionReader(GeneratorReader):
         program.itself.lowered = lowered
         return self._call_program(program.itself, leaves)
 
+    def check_writes(self) -> None:
+        """Raise if a write was forbidden, or if a function that writes gets an array twice."""
+        super().check_writes()
+        if any(array.root is other.root for array, other in self.apart):
+            raise UnsupportedError("a function that calls itself, with arrays that share memory")
+
+    def check_inner_writes(self, node: Any) -> None:
+        """Raise if the program calls itself, and writes into its arguments or returns nothing.
+
+        The inner calls then have a program of their own, which returns what it writes.
+        """
+        arrays = [s for s in self.program.parameters if s.memory is not None]
+        writes = any(s.root.is_written for s in arrays) or _is_none(self.program.returned)
+        if self.calls_itself and writes:
+            raise RecursesError(node)
+
     def recursive_call(self, function: Any, values: list[Value]) -> Value:
         """Read a recursive call; raise if the kind of the result is still unknown."""
         self.calls_itself = True
@@ -201,14 +286,41 @@ class RecursionReader(GeneratorReader):
         if self.program.itself is None:
             own = function.node if type(function) is LocalFunction else function
             name = getattr(own, "name", getattr(own, "__name__", "inner"))
-            self.program.itself = RecursiveCallee(name, self.assumed.returns)
+            itself = self.program.itself = RecursiveCallee(name, self.assumed.returns)
+            itself.written = self.assumed.written
+            itself.returns_new = itself.written is not None
         return self._call_program(self.program.itself, values)
 
     def _call_program(self, itself: RecursiveCallee, values: list[Value]) -> Value:
+        if itself.written is not None:
+            return self._call_and_write(itself, *itself.written, values)
         made = self.emit(Op("call", values, f=itself), itself.kind)
         if itself.kind.is_array:
             self.may_alias += [(made, v) for v in values if v.kind.is_array]
         return made
+
+    def _call_and_write(
+        self, itself: RecursiveCallee, k: int, returns_it: bool, values: list[Value]
+    ) -> Value:  # fmt: skip
+        """Read a call that writes into its argument `k`: its program returns what is there then."""
+        array, others = values[k], [v for i, v in enumerate(values) if i != k and v.kind.is_array]
+        self.apart += [(array, v) for v in others]
+        name = self.hold(array)
+        made = self.emit(Op("call", values, f=itself), itself.kind)
+        self.store(self.read(name), made, [], WHOLE)
+        return self.read(name) if returns_it else self.const(None)
+
+
+def _is_none(x: Any) -> bool:
+    return type(x) is Value and known(x) is None
+
+
+def kind_returned(program: FunctionIR) -> Kind:
+    """Return the kind of the result of a function that calls itself."""
+    x = program.returned
+    if type(x) is not Value or not (x.kind.is_array or x.kind.is_scalar):
+        raise UnsupportedError("a function that calls itself, and returns no number or array")
+    return x.kind.general()
 
 
 def body_of(node: ast.FunctionDef | ast.Lambda) -> list[ast.stmt]:

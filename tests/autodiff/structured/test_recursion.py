@@ -101,14 +101,6 @@ def test_functions_that_call_themselves(
     assert name in runs
 
 
-def halves(x: Any, n: Any) -> Any:
-    """Write into the argument of the outer call."""
-    if n > 0:
-        x *= 0.5
-        halves(x, n - 1)
-    return x
-
-
 def other_arguments(x: Any, y: Any, n: Any) -> Any:
     """Give what depends on the variables to a parameter that does not."""
     return np.sum(x * y) if n == 0 else other_arguments(y, x * 0.5, n - 1)
@@ -128,7 +120,6 @@ def search(t: Any, low: Any, high: Any, n: Any) -> Any:
 @pytest.mark.parametrize(
     "f",
     [
-        lambda x: np.sum(halves(x * 1.0, 3) ** 2),
         lambda x: other_arguments(x, np.arange(8.0), 3),
         lambda x: other_kinds(x, 2),
     ],

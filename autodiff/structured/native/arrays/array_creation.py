@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.kinds import INT, UnsupportedError
+from autodiff.structured.form.known_functions import iteration_count
 from autodiff.structured.native.arrays.array_loops import ArrayLoops
 from autodiff.structured.native.arrays.indexing import Indexing
 from autodiff.structured.native.llvm import memory
@@ -180,19 +181,8 @@ class ArrayCreation:
 
     def trip_count(self, over: RangeValue) -> Any:
         """Return the length of a range; bail out if its step is 0."""
-        code, b = self.code, self.b
-        step, zero, one = over.step, code.whole(0), code.whole(1)
-        if is_one(step):
-            n = b.sub(over.stop, over.start)
-        else:
-            code.exit_if(code.equal(step, zero))
-            is_down = code.less(step, zero)
-            span = b.sub(over.stop, over.start)
-            span = b.select(is_down, b.neg(span), span)
-            size = b.select(is_down, b.neg(step), step)
-            n = b.sdiv(b.add(span, b.sub(size, one)), size)
-            n = b.select(code.less(span, one), zero, n)
-        return code.greater(n, zero)
+        bounds = [over.start, over.stop, *([] if is_one(over.step) else [over.step])]
+        return self.scalars.of_integers(iteration_count, bounds)
 
     def _arange_of_floats(self, bounds: list) -> Array:
         """Return a range of floats, whose spacing is ``(start + step) - start`` as in NumPy."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.form.kinds import INT, Kind, UnsupportedError
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.function_builder import (
     FALSE,
@@ -241,6 +241,8 @@ class ElementLoops:
     def as_element(self, dtype: np.dtype, x: Number) -> Number:
         """Return a number as an array of a dtype holds it."""
         kind, letter = element_of(dtype)
+        if letter == "i" and x.letter in "ds":
+            x = Number(INT, "i", self.scalars.float_to_integer(int, self.scalars.converted(x, "d")))
         if letter == "i" and (kind is not TYPES["i"] or x.letter not in "ib"):
             raise UnsupportedError("a write into an array of integers")
         own = Kind(frozenset([dtype.type]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import numbers
 import textwrap
@@ -173,6 +174,10 @@ class Inlining:
         self, node: ast.stmt, scope: dict, outer: dict, letter: str, depth: int
     ) -> dict[str, Any]:
         """Return the scope after a statement that binds names; loops are unrolled."""
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            module = importlib.import_module(node.module)
+            names = {a.asname or a.name: getattr(module, a.name) for a in node.names}
+            return scope | {name: StaticValue(x) for name, x in names.items()}
         if isinstance(node, ast.For) and not node.orelse:
             for x in self.several(self.evaluated(node.iter, scope, outer, letter, depth)):
                 scope = scope | _unpacked(node.target, x, self.several)

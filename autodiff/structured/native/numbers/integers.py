@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ _OF_FLOATS: dict[Any, str] = {
     int: "", math.trunc: "", math.floor: "floor", math.ceil: "ceil", round: "rint",
 }  # fmt: skip
 """Conversion of a float to an integer → intrinsic that rounds it, before it is truncated."""
+_OF_BITS = {operator.and_: "and_", operator.or_: "or_", operator.xor: "xor"}
+_MOST_FACTORS = 64
+"""More factors of a product overflow, or one of them is zero."""
 _EXTREMA = {min: min, max: max, np.minimum: min, np.maximum: max}
 
 
@@ -41,37 +45,30 @@ class Integers(Inlining):
             both = method(a, c)
             code.exit_if(b.extract_value(both, 1))
             return b.extract_value(both, 0)
-        if f in (operator.neg, operator.pos):
-            return args[0] if f is operator.pos else b.sub(code.whole(0), args[0])
+        if f is operator.pos:
+            return args[0]
+        if f is operator.neg:
+            return b.sub(code.whole(0), args[0])
         if f in (operator.floordiv, operator.mod):
-            a, c = args
-            # Exit for divisors 0 and -1: -2**63 // -1 does not fit into 64 bits.
-            code.exit_if(b.icmp_unsigned("<", b.add(c, code.whole(1)), code.whole(2)))
-            q, r = b.sdiv(a, c), b.srem(a, c)
-            down = b.and_(
-                code.less(b.xor(r, c), code.whole(0)), b.not_(code.equal(r, code.whole(0)))
-            )
-            if f is operator.mod:
-                return b.select(down, b.add(r, c), r)
-            return b.select(down, b.sub(q, code.whole(1)), q)
-        if f is abs:
+            return self._divided(f, *args)
+        if f in (abs, np.absolute):
             return b.select(
                 code.less(args[0], code.whole(0)), b.sub(code.whole(0), args[0]), args[0]
             )
         if f in _EXTREMA:
             return functools.reduce(code.lesser if _EXTREMA[f] is min else code.greater, args)
         if f is iteration_count:
-            start, stop, step = [*([code.whole(0)] * (len(args) < 2)), *args, code.whole(1)][:3]
-            sign = b.select(code.less(step, code.whole(0)), code.whole(-1), code.whole(1))
-            last = b.sub(b.add(b.sub(stop, start), step), sign)
-            count = last if len(args) < 3 else self.of_integers(operator.floordiv, [last, step])
-            return self.of_integers(max, [count, code.whole(0)])
+            return self._length_of_range(*args)
         if f is operator.pow:
             return self._whole_power(*args)
-        if f in (operator.and_, operator.or_, operator.xor):
-            return {operator.and_: b.and_, operator.or_: b.or_, operator.xor: b.xor}[f](*args)
+        if f in _OF_BITS:
+            return getattr(b, _OF_BITS[f])(*args)
         if f in (operator.lshift, operator.rshift):
             return self._shifted(f, *args)
+        if f in (math.factorial, math.perm):
+            return self._arrangements(args[0], args[-1])
+        if f is math.comb:
+            return self._combinations(*args)
         raise UnsupportedError(f"{f} of integers")
 
     def float_to_integer(self, f: Any, x: Any) -> Any:
@@ -94,6 +91,60 @@ class Integers(Inlining):
         made = b.shl(x, n)
         code.exit_if(b.not_(code.equal(b.ashr(made, n), x)))
         return made
+
+    def _length_of_range(self, *bounds: Any) -> Any:
+        """Return the length of a range; exit if its step is zero."""
+        b, code = self.b, self.code
+        zero, one = code.whole(0), code.whole(1)
+        start, stop, *steps = (zero, *bounds) if len(bounds) == 1 else bounds
+        span = b.sub(stop, start)
+        if not steps:
+            return code.greater(span, zero)
+        (step,) = steps
+        code.exit_if(code.equal(step, zero))
+        is_down = code.less(step, zero)
+        span, size = (b.select(is_down, b.sub(zero, x), x) for x in (span, step))
+        count = b.sdiv(b.sub(b.add(span, size), one), size)
+        return b.select(code.less(span, one), zero, count)
+
+    def _divided(self, f: Any, a: Any, c: Any) -> Any:
+        """Return a quotient, rounded down, or a remainder; exit for divisors 0 and -1.
+
+        -2**63 // -1 does not fit into 64 bits.
+        """
+        b, code = self.b, self.code
+        code.exit_if(b.icmp_unsigned("<", b.add(c, code.whole(1)), code.whole(2)))
+        q, r = b.sdiv(a, c), b.srem(a, c)
+        down = b.and_(code.less(b.xor(r, c), code.whole(0)), b.not_(code.equal(r, code.whole(0))))
+        if f is operator.mod:
+            return b.select(down, b.add(r, c), r)
+        return b.select(down, b.sub(q, code.whole(1)), q)
+
+    def _arrangements(self, n: Any, k: Any) -> Any:
+        """Return the product of the `k` integers up to `n`; exit on an error or an overflow."""
+        return self._falling(n, k, lambda product, i: product)
+
+    def _combinations(self, n: Any, k: Any) -> Any:
+        """Return the binomial coefficient; exit on an error, or if a product overflows."""
+        b, code = self.b, self.code
+        others = b.sub(n, k)
+        is_fewer = b.and_(code.less(others, k), b.not_(code.less(others, code.whole(0))))
+        return self._falling(
+            n, b.select(is_fewer, others, k), lambda x, i: b.sdiv(x, b.add(i, code.whole(1)))
+        )
+
+    def _falling(self, n: Any, k: Any, after: Callable[[Any, Any], Any]) -> Any:
+        """Multiply 1 by n, n - 1, …, `k` integers; `after` each product it may be divided."""
+        b, code = self.b, self.code
+        for x in (n, k):
+            code.exit_if(code.less(x, code.whole(0)))
+        place = code.stored(code.whole(1))
+        code.exit_if(code.less(code.whole(_MOST_FACTORS), k))
+        with code.counted(k) as i:
+            both = b.smul_with_overflow(b.load(place, typ=I64), b.sub(n, i))
+            code.exit_if(b.extract_value(both, 1))
+            b.store(after(b.extract_value(both, 0), i), place)
+        return b.load(place, typ=I64)
 
     def _whole_power(self, x: Any, n: Any) -> Any:
         """Return a power of an integer; exit on overflow, or if it is a float: n is negative."""

@@ -27,6 +27,8 @@ _IN_LIBRARY = {
     "acosh", "atanh", "exp", "expm1", "log", "log1p", "log2", "log10", "cbrt", "pow", "erf", "erfc",
     "fmod",
 }  # fmt: skip
+_IN_SCIPY = {"gamma": "gamma", "lgamma": "gammaln"}
+"""Functions of ``math`` → those of `scipy.special` that compute the same."""
 _WAVES = {"sin", "cos"}
 # Function that `vector_functions` replaces in loops → condition under which it does not hold.
 _IN_VECTORS = {"exp": "", "expm1": "", "tanh": "", "log": "x <= 0.0", "log1p": "x <= -1.0",
@@ -87,6 +89,8 @@ class MathLibrary(Inlining):
             full = f"llvm.{name}.{'f64' if letter == 'd' else 'f32'}"
             return code.call(full, kind, values)
         name = _LIBRARY.get(name, name)
+        if letter == "d" and name in _IN_SCIPY and special.has(_IN_SCIPY[name], 1):
+            return special.called(code, _IN_SCIPY[name], values)
         if name not in _IN_LIBRARY:
             raise UnsupportedError(f"{name} in machine code")
         doubles = [self.b.fpext(v, TYPES["d"]) for v in values] if letter == "s" else values

@@ -155,7 +155,10 @@ class IteratorReader(LibraryIteratorReader):
         if type(value) is LocalIterator:
             return self.over_iterator(value)
         if type(value) is LocalIterable:
-            raise UnsupportedError("a generator that is taken together with other iterators")
+            call = self.call_of(value)
+            if self.callee(call) not in _ITERATORS:
+                raise UnsupportedError("a generator that is taken together with other iterators")
+            return self.iterated(call)
         if type(value) is HeldRange:
             return self._over_range(value)
         if type(value) is Named:

@@ -157,6 +157,30 @@ class LocalIteratorReader(DictIterationReader):
         first = self.expression(node.generators[0].iter)
         return self.new_iterable(LocalFunction(made, self.scope, {}), [first], {})
 
+    def on_ifexp(self, node: ast.IfExp) -> Any:
+        """Read a conditional expression; one of ranges may be reversed in one branch."""
+        both = node.body, node.orelse
+        if not any(isinstance(x, ast.Call) and self.callee(x) is reversed for x in both):
+            return super().on_ifexp(node)
+        # An iterator over either: it goes backwards through a range that does so, too.
+        chosen = self.choose(
+            self.truth(node.test),
+            lambda: self._backwards(both[0]),
+            lambda: self._backwards(both[1]),
+        )
+        return self.new_iterable(self.const(reversed), [chosen], {})
+
+    def _backwards(self, node: ast.expr) -> HeldRange:
+        """Read a range in the reverse order, or a reversed range in its own."""
+        is_reversed = isinstance(node, ast.Call) and self.callee(node) is reversed
+        is_one = is_reversed and len(node.args) == 1 and not node.keywords  # type: ignore[attr-defined]
+        found = self.expression(node.args[0] if is_one else node)  # type: ignore[attr-defined]
+        if type(found) is not HeldRange:
+            raise UnsupportedError("a reversed range or something else")
+        if is_reversed:
+            return found
+        return self.subscripted(found, ast.Slice(None, None, ast.Constant(-1)))
+
     def without_changes(self, given: list[Any], read: Callable[[], None]) -> None:
         """Read a loop that must change neither arrays nor lists nor what functions read.
 
@@ -180,9 +204,9 @@ class LocalIteratorReader(DictIterationReader):
         """
         if isinstance(node, ast.Name):
             found = self._iterable_in(node.id)
-            return node if found is None else ast.copy_location(self._call_of(found), node)
+            return node if found is None else ast.copy_location(self.call_of(found), node)
         if isinstance(node, ast.GeneratorExp) and not has_one_loop(node):
-            return ast.copy_location(self._call_of(self.on_generatorexp(node)), node)
+            return ast.copy_location(self.call_of(self.on_generatorexp(node)), node)
         if isinstance(node, ast.Call) and node.args and self.is_iterator(node):
             args = list(map(self.taken, node.args))
             return ast.copy_location(ast.Call(node.func, args, node.keywords), node)
@@ -195,7 +219,7 @@ class LocalIteratorReader(DictIterationReader):
         found = scope.functions.get(name)
         return found if type(found) is LocalIterable else None
 
-    def _call_of(self, it: LocalIterable) -> ast.Call:
+    def call_of(self, it: LocalIterable) -> ast.Call:
         """Return a call that returns an iterator, for the loop that takes it."""
         has_been = self.read_in(it.scope, it.is_taken)
         self.exit_unless(self.emit_call(operator.not_, [has_been]))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from autodiff import automatic_compile, gradient
+from autodiff import automatic_compile, gradient, value_and_gradient
 
 
 @dataclass
@@ -159,3 +159,16 @@ def test_wrong_arguments_are_pythons_own_error(make: Any) -> None:
     with pytest.raises(TypeError) as traced:
         gradient(lambda x: make(x).a, 1.5)
     assert str(traced.value).split("\n")[0] == str(plain.value)
+
+
+def test_other_code_without_source_runs() -> None:
+    made: dict[str, Any] = {}
+    exec("def __init__(self, k):\n    self.k = 7.0 * k", made)
+
+    @dataclass
+    class Scaled:
+        k: Any
+        __init__ = made["__init__"]
+
+    value, slope = value_and_gradient(lambda x: Scaled(x).k ** 2, 3.0)
+    assert (value, slope) == (441.0, 294.0)

@@ -69,8 +69,19 @@ def in_branches_and_inner_loops(x: Any, m: Any) -> Any:
     return total
 
 
+def arrays_of_integers(x: Any, m: Any) -> Any:
+    """Arrays of functions that have no rules, and take integers alone."""
+    total = 0.0
+    for t in range(2, 4):
+        i, j = np.mgrid[0:t, 1 : t + 1]
+        nodes, weights = np.polynomial.legendre.leggauss(t)
+        total = total + np.sum(m[i, j] ** 2 * (i - j)) + np.sum(weights * np.exp(x[t] * nodes))
+    return total
+
+
 KERNELS = [
     transforms, several_results, stacks, masks_among_indices, in_branches_and_inner_loops,
+    arrays_of_integers,
 ]  # fmt: skip
 
 

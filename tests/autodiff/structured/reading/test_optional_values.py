@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,38 @@ def nearest_of_objects(x: Any) -> Any:
                 best, found = t, ball
         if found is not None:
             total += best * found.center
+    return total
+
+
+@dataclass
+class Point:
+    x: Any
+    y: Any
+
+    def __sub__(self, other: Any) -> Any:
+        return Point(self.x - other.x, self.y - other.y)
+
+
+@dataclass
+class Disc:
+    center: Point
+    radius: Any
+
+
+def nearest_of_displayed_objects(x: Any) -> Any:
+    discs = [Disc(Point(0, 1), x[0]), Disc(Point(x[1], 0.5), x[2]), Disc(Point(0.3, -1.0), 0.7)]
+    total = 0.0
+    for v in x[3:]:
+        at, best, found = Point(v, 0.2), math.inf, None
+        for disc in discs:
+            d = at - disc.center
+            t = disc.radius - d.x * d.x - d.y * d.y
+            if -0.5 < t < best:
+                best, found = t, disc
+        if found is None:
+            total += 0.1 * v
+            continue
+        total += best * found.radius + (found.center - at).x
     return total
 
 
@@ -126,8 +159,8 @@ def one_after_the_other(x: Any) -> Any:
 
 
 PROGRAMS = [
-    smallest, of_each_loop, nearest_of_objects, of_a_search, arrays_come_and_go, chosen,
-    until_bound, one_after_the_other,
+    smallest, of_each_loop, nearest_of_objects, nearest_of_displayed_objects, of_a_search,
+    arrays_come_and_go, chosen, until_bound, one_after_the_other,
 ]  # fmt: skip
 
 

@@ -54,7 +54,31 @@ def clipped(x: Any) -> Any:
     return total
 
 
-@pytest.mark.parametrize("f, x", [(matrices, M), (vectors, X), (clipped, X)])
+def grids(x: Any) -> Any:
+    total = 0.0
+    for i in range(1, 5):
+        yy, xx = np.mgrid[i - 1 : i + 1, 0:6]
+        total += np.sum(x[i - 1 : i + 1] * (yy - i) * xx) + np.sum(x[yy, xx] ** 2)
+        rows, columns = np.ogrid[i - 1 : i + 1, 4:1:-1]
+        total += np.sum(x[rows, columns] * (rows + columns))
+        total += np.sum(x[i][np.mgrid[0:6:2]]) * np.mgrid[0:i, 1:3].shape[1]
+    return total
+
+
+def nodes_and_places(x: Any) -> Any:
+    total = 0.0
+    for n in range(2, 5):
+        at, weights = np.polynomial.legendre.leggauss(n)
+        roots, others = np.polynomial.hermite.hermgauss(3)
+        total += np.sum(weights * np.exp(-x[n, 0] * at**2)) + np.sum(others * x[1, :3] * roots)
+        i, j = np.unravel_index(n + 3, (5, 6))
+        total += x[i, j] ** 2 * np.ravel_multi_index((1, 2), (5, 6))
+    return total
+
+
+@pytest.mark.parametrize(
+    "f, x", [(matrices, M), (vectors, X), (clipped, X), (grids, X), (nodes_and_places, X)]
+)
 def test_gradients(f: Callable, x: np.ndarray, traced: Callable, runs: list[str]) -> None:
     for _ in range(2):
         np.testing.assert_allclose(gradient(f, x), traced(f, x), rtol=1e-10, atol=1e-12)
