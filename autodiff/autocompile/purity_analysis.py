@@ -25,7 +25,8 @@ from autodiff.autocompile import pure_functions
 from autodiff.autocompile.outer_names import Impurity as Impurity
 from autodiff.autocompile.purity_visitor import PurityVisitor
 from autodiff.autocompile.user_classes import UserClasses, is_plain_class, member_of
-from autodiff.compiler.recording.content_guards import SMALL, content_of
+from autodiff.compiler.recording.array_contents import SMALL
+from autodiff.compiler.recording.content_guards import content_of
 from autodiff.compiler.recording.executed_code import Place, places_of
 from autodiff.intercept.runtime.rule_wrappers import has_rule
 from autodiff.intercept.source.find_source import definition_of

@@ -41,7 +41,7 @@ _SPECIAL = {n for kind in _LOOKED_UP for n in dir(kind) if n.startswith("__")} |
 }  # fmt: skip
 _SPECIAL -= {"__abstractmethods__", "__annotations__", "__doc__", "__text_signature__"}
 """Names under which Python and NumPy look for methods in a class, without being told to."""
-_REPR_OF_DATACLASS = "__create_fn__.<locals>.__repr__"
+_OF_DATACLASSES = "__create_fn__.<locals>."
 _MAKING = frozenset({"__init__", "__new__", "__post_init__"})  # what makes other objects
 _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
 
@@ -255,7 +255,7 @@ class _Search:
             if self._names.by_text:
                 read |= {n for n in own if not n.startswith("__")}
             for name in sorted(read & own.keys()):
-                dependency = Dependency(own, name, own[name], f"{kind.__name__}.{name}")
+                dependency = Dependency(own, name, own[name], f"{kind.__name__}.{name}", kind)
                 dependency.look_inside(self._names)
                 self.found.append(dependency)
             # What it is given may hide what another class, or the object itself, has by this name.
@@ -379,11 +379,13 @@ def names_in(function: types.FunctionType) -> set[str]:
     """Return the names that a function mentions, and texts that may be names of attributes."""
     codes = list(codes_in(function.__code__))
     names = mentioned_by(function)
-    if codes[0].co_filename == "<string>" and codes[0].co_qualname == _REPR_OF_DATACLASS:
-        names.discard("__qualname__")  # of the class, no function
     constants = [c for code in codes for c in code.co_consts]
+    is_of_dataclass = codes[0].co_qualname.startswith(_OF_DATACLASSES)
     if not names.isdisjoint(BY_TEXT):
         names.update(c for c in constants if type(c) is str and c.isidentifier())
+    if codes[0].co_filename == "<string>" and is_of_dataclass:
+        # The name of the class, no function's; and these texts are those of the fields.
+        names -= {"__qualname__", "__setattr__", "__delattr__"}
     # What a class pattern reads (``case Point(x=0)``) stands in a tuple.
     names.update(n for c in constants if type(c) is tuple for n in c if type(n) is str)
     return names

@@ -7,35 +7,41 @@ import collections
 import dis
 import operator
 import types
-import warnings
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from autodiff.compiler.recording.array_contents import ArrayContent, is_large
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.trace.pytree import facts_of
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import is_tracer
 from chainrules_core.tangents.fields import dict_of, in_class, slots_of
 
-SMALL = 4096
-"""Up to how many bytes of an array belong to a snapshot, which can put them back."""
 SIMPLE = (int, float, complex, str, bool, type(None))
 OURS = ("autodiff", "chainrules", "chainrules_core")
 _FEW_HOLDERS, _MOST_HOLDERS = 64, 1024
 _FIXED = (
     type, types.FunctionType, types.ModuleType, np.ufunc, type(np.sum),
 )  # fmt: skip
+_CONTAINERS = (
+    list, dict, tuple, set, frozenset, collections.deque, np.ndarray, types.FunctionType,
+    types.SimpleNamespace,
+)  # fmt: skip
+"""Classes whose objects hold what the user has put into them."""
 _MISSING = object()
 BY_TEXT = frozenset(
     {
         "vars", "dir", "getattr", "hasattr", "attrgetter", "methodcaller", "__dict__",
+        "__delattr__", "__getstate__", "__reduce__", "__reduce_ex__", "__setattr__", "dumps",
         "__getattribute__", "getattr_static", "getmembers", "asdict", "astuple", "fields",
         "delattr", "format", "format_map", "replace", "get_annotations", "get_type_hints", "getdoc",
-        "getfullargspec", "setattr", "signature",
+        "getfullargspec", "setattr", "signature", "vformat",
     }
 )  # fmt: skip
+_AROUND = frozenset({"__array_interface__", "as_strided", "base", "ctypes"})
+"""Names of what reaches the memory around a view."""
 _OF_FUNCTIONS = frozenset({"__annotations__", "__doc__", "__module__", "__name__", "__qualname__"})
 """Attributes that every function has and that can be rebound."""
 _OF_CLASSES = frozenset({"__name__", "__qualname__"})
@@ -69,7 +75,7 @@ def exactly(x: Any) -> Any:
 def content_of(x: Any) -> Any:
     """Return a copy of what is in a small array, list or dict, to be compared; None for others."""
     if type(x) is np.ndarray:
-        return x.tobytes() if x.nbytes <= SMALL and x.dtype.kind != "O" else None
+        return None if x.dtype.hasobject or is_large(x) else ArrayContent(x)
     if type(x) in (list, dict) and len(x) <= 64:
         held = items_of(x)
         kinds: list[Any] = list(map(type, held))
@@ -83,17 +89,14 @@ def content_of(x: Any) -> Any:
     return None
 
 
-def is_large(x: np.ndarray) -> bool:
-    """Whether an array of numbers is too large for a snapshot."""
-    return x.nbytes > SMALL and x.dtype.kind != "O"
-
-
 def items_of(x: Any) -> Collection:
     """Return what a container holds, keys too, and what an error was made with; else nothing."""
     if isinstance(x, dict):
         return [*x, *x.values()]
     if isinstance(x, (tuple, list, set, frozenset, collections.deque)):
         return x
+    if isinstance(x, np.ndarray) and x.dtype.hasobject:
+        return x.view(np.ndarray).ravel().tolist()
     return x.args if isinstance(x, BaseException) else ()
 
 
@@ -106,8 +109,8 @@ class Mentioned:
         All of them.
     bound : set of str
         The names under which attributes are assigned.
-    has_handlers, has_patterns : bool
-        Whether the code has handlers of errors, and class patterns.
+    has_handlers, has_patterns, has_deletions : bool
+        Whether the code has handlers of errors, class patterns, and deletes attributes.
     """
 
     def __init__(self) -> None:
@@ -116,6 +119,7 @@ class Mentioned:
         self._read: set[str] = set()  # names that are mentioned in another way
         self.has_handlers = False
         self.has_patterns = False
+        self.has_deletions = False
 
     def add(self, function: types.FunctionType, names: set[str]) -> None:
         """Add those that a function mentions."""
@@ -126,6 +130,7 @@ class Mentioned:
             self.has_handlers = self.has_handlers or bool(getattr(code, "co_exceptiontable", True))
             for i in dis.get_instructions(code):
                 self.has_patterns = self.has_patterns or "MATCH" in i.opname
+                self.has_deletions = self.has_deletions or i.opname == "DELETE_ATTR"
                 if isinstance(i.argval, str):
                     (self.bound if i.opname == "STORE_ATTR" else self._read).add(i.argval)
             names = names.difference(code.co_names)
@@ -138,8 +143,13 @@ class Mentioned:
 
     @property
     def by_text(self) -> bool:
-        """Whether attributes may be read by a text that is made while the code runs."""
-        return not self.names.isdisjoint(BY_TEXT)
+        """Whether attributes may be read by a text, or all of them in their order."""
+        return self.has_deletions or not self.names.isdisjoint(BY_TEXT)
+
+    @property
+    def reaches_around(self) -> bool:
+        """Whether the code may read or write the memory around a view."""
+        return not self.names.isdisjoint(_AROUND)
 
     @property
     def only_bound(self) -> set[str]:
@@ -183,7 +193,7 @@ class ReadAttributes:
     def lacks(self, own: Mapping) -> bool:
         """Whether there are no attributes but those that there were."""
         if self.absent is None:
-            return len(own) == len(self.kept)
+            return [*own] == [*self.kept]
         return own.keys().isdisjoint(self.absent)
 
     def is_same(self, x: Any) -> bool:
@@ -205,9 +215,7 @@ class ReadAttributes:
     def put_back(self, x: Any) -> None:
         """Give an object the attributes that it had."""
         own = dict_of(x)
-        for n in [
-            n for n in own if (n not in self.kept if self.absent is None else n in self.absent)
-        ]:
+        for n in [n for n in own if self.absent is None or n in self.absent]:
             del own[n]
         own.update(self.kept)
 
@@ -250,7 +258,7 @@ class Snapshot:
                 continue
             seen.add(id(holder))
             if isinstance(holder, np.ndarray) and is_large(holder):
-                self.large.append(holder.view(np.ndarray))
+                self.large.append(holder)
             rows, parts = _rows_of(holder, names)
             self.is_small = self.is_small and len(self._rows) + len(rows) <= _FEW_HOLDERS
             if rows and is_in_library and not self.is_small:
@@ -281,9 +289,7 @@ class Snapshot:
 
 def _is_of_library(x: Any) -> bool:
     """Whether a holder is an object of a library's, and no container."""
-    kind = type(x)
-    of_python = (list, dict, tuple, set, frozenset, types.FunctionType)
-    return kind not in of_python and not is_of_users(kind)
+    return not isinstance(x, _CONTAINERS) and not is_of_users(type(x))
 
 
 def _rows_of(x: Any, names: Mentioned) -> tuple[list[_Row], Collection]:
@@ -292,10 +298,8 @@ def _rows_of(x: Any, names: Mentioned) -> tuple[list[_Row], Collection]:
     if is_tracer(x):
         return _rows_of_tracer(x)
     if isinstance(x, np.ndarray):
-        if kind is np.ndarray:
-            return _rows_of_array(x)
-        rows, parts = _rows_of_array(x.view(np.ndarray))
-        more, held = _rows_of_foreign(x)  # a mask, say
+        rows, parts = _rows_of_array(x, names)
+        more, held = ([], []) if kind is np.ndarray else _rows_of_foreign(x)  # a mask, say
         return [*rows, *more], [*parts, *held]
     if isinstance(x, type):
         return _rows_of_class(x, names)
@@ -310,7 +314,7 @@ def _rows_of_function(x: Any, names: Mentioned) -> tuple[list[_Row], list]:
     rows, parts = [], []
     if vars(x) or names.may_miss:
         had = ReadAttributes(x, vars(x), names, set())
-        rows, parts = [_Row(x, had, _has, _put_attributes)], [*had.kept.values()]
+        rows, parts = [_Row(x, had, _has, _put_back)], [*had.kept.values()]
     read = _OF_FUNCTIONS if names.by_text else names.names & _OF_FUNCTIONS
     if read:
         own = {n: getattr(x, n) for n in read}
@@ -357,18 +361,19 @@ def _rows_of_object(x: Any, names: Mentioned) -> tuple[list[_Row], list]:
     if not names.by_text:
         slots = names.of(type(x)).intersection(slots)
     in_slots = {n: getattr(x, n, _MISSING) for n in slots}
-    rows = [_Row(x, had, _has, _put_attributes)]
+    rows = [_Row(x, had, _has, _put_back)]
     if in_slots:
         rows.append(_Row(x, in_slots, _same_slots, _put_slots))
     return rows, [*had.kept.values(), *in_slots.values()]
 
 
-def _rows_of_array(x: np.ndarray) -> tuple[list[_Row], Collection]:
-    if x.nbytes > SMALL:
-        return [], []
-    if x.dtype.kind == "O":
-        return [_Row(x, x.ravel().tolist(), _same_objects, _put_objects)], x.ravel().tolist()
-    return [_Row(x, (x.tobytes(), x.dtype, x.shape), _same_array, _put_array)], []
+def _rows_of_array(x: np.ndarray, names: Mentioned) -> tuple[list[_Row], Collection]:
+    around = [x.base] if names.reaches_around else []
+    if x.dtype.hasobject:
+        held = items_of(x)
+        return [_Row(x, (x.shape, held), _same_objects, _put_objects)], [*held, *around]
+    rows = [] if is_large(x) else [_Row(x, ArrayContent(x), _has, _put_back)]
+    return rows, around
 
 
 def _rows_of_tracer(x: Any) -> tuple[list[_Row], Collection]:
@@ -427,7 +432,7 @@ def _same_dict(holder: dict, kept: dict) -> bool:
     return not kept or (_are_same(holder, kept) and _are_same(holder.values(), kept.values()))
 
 
-def _has(holder: Any, kept: ReadAttributes) -> bool:
+def _has(holder: Any, kept: ReadAttributes | ArrayContent) -> bool:
     return kept.is_same(holder)
 
 
@@ -443,11 +448,6 @@ def _same_registrations(holder: Any, token: object) -> bool:
     return abc.get_cache_token() == token
 
 
-def _same_array(holder: np.ndarray, kept: tuple) -> bool:
-    content, dtype, shape = kept  # all of them can be set in place
-    return holder.shape == shape and holder.dtype == dtype and holder.tobytes() == content
-
-
 def _holds_array(holder: Any, array: np.ndarray) -> bool:
     return holder._tape is CONSTANT and holder._value is array
 
@@ -456,37 +456,30 @@ def _put_into_tracer(holder: Any, array: np.ndarray) -> None:
     holder._tape, holder._index, holder._value = CONSTANT, -1, array
 
 
-def _same_objects(holder: np.ndarray, kept: list) -> bool:
-    return all(map(same, holder.ravel().tolist(), kept))
+def _same_objects(holder: np.ndarray, kept: tuple) -> bool:
+    return holder.shape == kept[0] and _are_same(items_of(holder), kept[1])
 
 
-def _put_objects(holder: np.ndarray, kept: list) -> None:
-    for place, value in enumerate(kept):
-        holder.flat[place] = value
-
-
-def _put_array(holder: Any, kept: tuple) -> None:
-    content, dtype, shape = kept
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # since NumPy 2.5
-        if holder.dtype != dtype:
-            holder.dtype = dtype
-        if holder.shape != shape:
-            holder.shape = shape
-    holder[...] = np.frombuffer(content, holder.dtype).reshape(holder.shape)
+def _put_objects(holder: np.ndarray, kept: tuple) -> None:
+    holder.shape = kept[0]
+    for place, value in enumerate(kept[1]):
+        holder.view(np.ndarray).flat[place] = value
 
 
 def _put_parts(holder: Any, kept: list) -> None:
-    holder.clear()
-    holder.extend(kept)
+    kind: Any = list if isinstance(holder, list) else collections.deque
+    kind.clear(holder)  # a class of the user's may do more
+    kind.extend(holder, kept)
 
 
 def _put_all(holder: Any, kept: Any) -> None:
-    holder.clear()
-    holder.update(kept)
+    kinds = (collections.OrderedDict, dict, set)
+    kind: Any = next(kind for kind in kinds if isinstance(holder, kind))
+    kind.clear(holder)
+    kind.update(holder, kept)
 
 
-def _put_attributes(holder: Any, kept: ReadAttributes) -> None:
+def _put_back(holder: Any, kept: ReadAttributes | ArrayContent) -> None:
     kept.put_back(holder)
 
 
@@ -498,3 +491,5 @@ def _put_slots(holder: Any, kept: dict) -> None:
     for n, value in kept.items():
         if value is not _MISSING:
             object.__setattr__(holder, n, value)
+        elif hasattr(holder, n):
+            object.__delattr__(holder, n)

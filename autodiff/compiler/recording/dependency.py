@@ -5,8 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
-import numpy as np
-
+from autodiff.compiler.recording.array_contents import ArrayContent
 from autodiff.compiler.recording.content_guards import (
     Mentioned,
     Snapshot,
@@ -35,12 +34,19 @@ class Dependency:
         Names that the container did not have; None where it had no others than it has.
     bases : tuple or None
         Of which classes a class is made.
+    owner : type or None
+        The class of which the variable is an attribute.
     """
 
-    __slots__ = ("absent", "bases", "container", "content", "inside", "label", "name", "value")
+    __slots__ = (
+        "absent", "bases", "container", "content", "inside", "label", "name", "owner", "value",
+    )  # fmt: skip
 
-    def __init__(self, container: Any, name: str | None, value: Any, label: str) -> None:
+    def __init__(
+        self, container: Any, name: str | None, value: Any, label: str, owner: type | None = None
+    ) -> None:
         self.container = container
+        self.owner = owner
         self.name = name
         self.value = value
         self.label = label
@@ -51,7 +57,8 @@ class Dependency:
 
     def look_inside(self, names: Mentioned) -> None:
         """Note the content of a container or object, of attributes only those with these names."""
-        if self.content is None:
+        is_view = isinstance(self.content, ArrayContent) and self.value.base is not None
+        if self.content is None or (is_view and names.reaches_around):
             self.inside = Snapshot(self.value, names) or None
 
     def may_be_written(self) -> bool:
@@ -60,33 +67,48 @@ class Dependency:
 
     def has_changed(self) -> bool:
         """Whether the variable has another value, or something else is in it."""
-        now = self.value
-        if isinstance(self.container, types.CellType):
-            now = next(iter(content_of_cell(self.container)), _MISSING)
-        elif self.container is not None:
-            now = self.container.get(self.name)
-        if not same(now, self.value):
+        if not same(self._now(), self.value):
             return True
         if self.bases is not None:
             return self.value.__mro__ is not self.bases
         if self.inside is not None:
             return self.inside.has_changed()
-        return self.content is not None and content_of(self.value) != self.content
+        return self.content is not None and not self._holds_the_same()
+
+    def _now(self) -> Any:
+        """Return the present value of the variable."""
+        if isinstance(self.container, types.CellType):
+            return next(iter(content_of_cell(self.container)), _MISSING)
+        return self.value if self.container is None else self.container.get(self.name)
+
+    def _holds_the_same(self) -> bool:
+        if isinstance(self.content, ArrayContent):
+            return self.content.is_same(self.value)
+        return bool(content_of(self.value) == self.content)
 
     def undo(self) -> bool:
-        """Put the content back if it has changed; say whether it had."""
+        """Put the value and its content back if they have changed; say whether they had."""
+        is_other = not same(self._now(), self.value)
+        if is_other and self.owner is not None:
+            type.__setattr__(self.owner, str(self.name), self.value)
+        elif is_other and isinstance(self.container, types.CellType):
+            self.container.cell_contents = self.value
+        elif is_other:
+            self.container[self.name] = self.value
+        return self._undo_content() or is_other
+
+    def _undo_content(self) -> bool:
         if self.inside is not None:
             return self.inside.undo()
-        if self.content is None or content_of(self.value) == self.content:
+        if self.content is None or self._holds_the_same():
             return False
-        if type(self.value) is list:
+        if isinstance(self.content, ArrayContent):
+            self.content.put_back(self.value)
+        elif type(self.value) is list:
             self.value[:] = self.content[0]
-        elif type(self.value) is dict:
+        else:
             self.value.clear()
             self.value.update(self.content[0])
-        else:
-            before = np.frombuffer(self.content, self.value.dtype)
-            self.value[...] = before.reshape(self.value.shape)
         return True
 
 

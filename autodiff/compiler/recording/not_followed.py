@@ -51,8 +51,8 @@ def not_followed(function: types.FunctionType) -> str:
     anything = names & _ANYTHING
     if anything:
         return f"uses {min(anything)}"
-    if {"flags", "writeable"} <= names:
-        return "reads whether arrays can be written into"
+    if {"flags", "writeable"} <= names or "setflags" in names:
+        return "asks or says whether arrays can be written into"
     if "sys" in names and names & _OF_SYS:
         return f"uses sys.{min(names & _OF_SYS)}"
     found = outer_assignments.of(function)

@@ -21,7 +21,7 @@ import numpy as np
 
 from autodiff import caches, python_operators
 from autodiff.dispatch.arguments import PLAIN, innermost
-from autodiff.dispatch.call import NO_RULE
+from autodiff.dispatch.call import NO_RULE, as_array
 from autodiff.dispatch.dispatch_cache import ways_of
 from autodiff.errors import missing_rule, not_connected
 from autodiff.intercept.source import rewritten_code
@@ -169,7 +169,7 @@ def {name}_(a, b):
             made = way(a, b)
             if made is not NO_RULE:
                 return made
-    if kind in plain_types and other in plain_types:
+    if kind in operands and other in operands:
         try:
             return a {symbol} b
         except TypeError as error:
@@ -178,12 +178,33 @@ def {name}_(a, b):
 """
 
 
+_operands: set[Any] = set(_plain_types)
+is_operand = caches.fact_of_classes(
+    "operands", lambda kind: kind is not list and kind is not tuple and is_plain(kind), _operands
+)
+"""Whether an operator takes instances of a plain class as they are, beside any array."""
+
+
+def _operands_of(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return two operands: beside an array, a list or tuple of traced values as an array."""
+    if isinstance(a, np.ndarray):
+        return a, _row_as_array(b)
+    return (_row_as_array(a), b) if isinstance(b, np.ndarray) else (a, b)
+
+
+def _row_as_array(x: Any) -> Any:
+    is_traced_row = type(x) in (list, tuple) and innermost((x,), {}) is not None
+    return as_array(x) if is_traced_row else x
+
+
 def _binary(apply: Callable, name: str, symbol: str = "") -> Callable:
     method, reflected = f"__{name}__", f"__r{name}__"
 
     def slowly(a: Any, b: Any) -> Any:
-        if is_plain(type(a)) and is_plain(type(b)):
+        if is_operand(type(a)) and is_operand(type(b)):
             return _applied(apply, a, b)
+        if is_plain(type(a)) and is_plain(type(b)):
+            return _applied(apply, *_operands_of(a, b))
         made = _by_methods(method, reflected, a, b, False)
         return _applied(apply, a, b) if made is NotImplemented else made
 
@@ -195,7 +216,7 @@ def _binary(apply: Callable, name: str, symbol: str = "") -> Callable:
         "failed": functools.partial(_failed, apply),
         "Tracer": Tracer,
         "known": ways_of(apply),
-        "plain_types": _plain_types,
+        "operands": _operands,
         "slowly": slowly,
     }
     source = _OPERATE.format(name=name, symbol=symbol)
@@ -210,10 +231,10 @@ def _comparison(apply: Callable, name: str, mirrored: str) -> Callable:
     def compare(a: Any, b: Any) -> Any:
         if is_equality and watching and is_by_identity(a) and is_by_identity(b):
             return same(a, b) is (name == "eq")
-        if type(a) in _plain_types and type(b) in _plain_types:
+        if type(a) in _operands and type(b) in _operands:
             return apply(a, b)
         if is_plain(type(a)) and is_plain(type(b)):
-            return apply(a, b)
+            return apply(*_operands_of(a, b))
         if name == "ne" and in_class(type(a), method) is object.__ne__:
             return not equal(a, b)
         made = _by_methods(method, reflected, a, b, True)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from autodiff import DifferentiationError, LostValueError, gradient, pushforward
+from autodiff import DifferentiationError, LostValueError, compile, gradient, jvp, pushforward
 from tests.helpers import differences
 
 X = np.array([0.7, 1.3, 0.4])
@@ -417,3 +417,47 @@ def test_a_handler_does_not_swallow_an_error_of_the_engine():
             return x * len(str(error))
 
     assert gradient(own, 2.0) == 3.0
+
+
+V, ROWS_OF_V = np.array([1.5, 2.5]), np.array([[1.0, 2.0], [3.0, 4.0]])
+SINGLE, WHOLE = np.array([1.5, 2.5], np.float32), np.array([1, 2])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: V @ [x, 2.0],
+        lambda x: [x, 2.0] @ V,
+        lambda x: V * [x, 2.0],
+        lambda x: V + (x, 1.0),  # noqa: RUF005
+        lambda x: (x, 1.0) - V,
+        lambda x: [x, 2.0] / V,
+        lambda x: V ** [x, 2.0],
+        lambda x: [[x, 1.0]] @ ROWS_OF_V,
+        lambda x: ROWS_OF_V * [[x], [x * 2.0]],
+        lambda x: V + [x * V[0], 1],  # noqa: RUF005
+        lambda x: SINGLE * [x, 2.0],
+        lambda x: WHOLE @ [x, 2.0],
+        lambda x: np.where([x, 2.0] > V, x**2, x),
+        lambda x: np.where((x, 3.0) >= V, x**2, x),
+    ],
+)
+def test_lists_and_tuples_of_traced_values_beside_plain_arrays(f):
+    def total(x):
+        return np.sum(f(x))
+
+    slope = differences(total, 1.3)
+    np.testing.assert_allclose(gradient(total, 1.3), slope, rtol=1e-6)
+    np.testing.assert_allclose(jvp(total, (1.3,), (1.0,))[1], slope, rtol=1e-6)
+    compiled = compile(lambda x: gradient(total, x))
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(1.3), slope, rtol=1e-6)
+
+
+def test_lists_keep_what_operators_do_with_them():
+    def f(x):
+        rows = [x, 2.0] + [x] * np.int64(2) + [1.0] * 2
+        rows += (x,)
+        return sum(rows) * len(rows)
+
+    assert gradient(f, 1.3) == 4.0 * 7.0

@@ -1,0 +1,78 @@
+"""What arrays outside a function hold, to be compared at later calls and put back."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+SMALL = 4096
+"""Up to how many bytes of an array each variable that reaches it compares by itself."""
+
+
+class ArrayContent:
+    """What an array of numbers held, and its form, which can be set in place too.
+
+    Parameters
+    ----------
+    x : ndarray
+        The array.
+
+    Attributes
+    ----------
+    held : bytearray
+        A copy of its bytes.
+    """
+
+    __slots__ = ("_dtype", "_order", "_shape", "_strides", "held")
+
+    def __init__(self, x: np.ndarray) -> None:
+        self._dtype, self._shape, self._strides = x.dtype, x.shape, x.strides
+        self._order: Any = "F" if _lies_transposed(x) else "C"
+        self.held = bytearray(_bytes_of(x))
+
+    def is_same(self, x: np.ndarray) -> bool:
+        """Whether the array holds the same, bit by bit."""
+        return (
+            x.shape == self._shape
+            and x.strides == self._strides
+            and x.dtype == self._dtype
+            and self.held == _bytes_of(x)
+        )
+
+    def put_back(self, x: Any) -> None:
+        """Make the array hold the same again; a read-only view of what was written into, too."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # since NumPy 2.4
+            if x.dtype != self._dtype:
+                x.dtype = self._dtype
+            if x.shape != self._shape:
+                x.shape = self._shape
+            if x.strides != self._strides:
+                x.strides = self._strides
+        if self.held == _bytes_of(x):
+            return
+        is_writeable = x.flags.writeable
+        x.flags.writeable = True
+        before = np.frombuffer(self.held, self._dtype).reshape(self._shape, order=self._order)
+        x.view(np.ndarray)[...] = before
+        x.flags.writeable = is_writeable
+
+
+def is_large(x: np.ndarray) -> bool:
+    """Whether an array of numbers is compared once, however many variables reach it."""
+    return x.nbytes > SMALL and not x.dtype.hasobject
+
+
+def _lies_transposed(x: np.ndarray) -> bool:
+    """Whether the bytes of an array are compared in the order of its columns."""
+    return x.nbytes > SMALL and x.flags.f_contiguous and not x.flags.c_contiguous
+
+
+def _bytes_of(x: np.ndarray) -> Any:
+    """Return the bytes of an array: of a large one those in its memory if they have no gaps."""
+    if x.nbytes <= SMALL or not x.flags.forc:
+        return np.ndarray.tobytes(x)  # a masked array would fill it
+    plain = x.view(np.ndarray)
+    return (plain.T if _lies_transposed(x) else plain).reshape(-1).view(np.uint8).data
