@@ -301,9 +301,9 @@ class _Separating:
             # Statements in it may be followed by any others in it: it may be a loop.
             read_inside = read_later | read_first([node])
             if isinstance(node, (ast.Try, ast.TryStar)):
-                caught = [[h.type] for h in node.handlers if h.type is not None]
-                later = [node.orelse, node.finalbody, *caught, *[h.body for h in node.handlers]]
-                read_inside = read_inside.union(*map(read_first, later))
+                later: list = [node.orelse, node.finalbody, *[h.body for h in node.handlers]]
+                later += [[h.type] for h in node.handlers if h.type is not None]
+                read_inside = read_inside.union(*[read_first(part) for part in later])
             bound_inside = bound_later | names_bound([node])
             for body in inner:
                 yield from self.of_block(body, read_inside, bound_inside)

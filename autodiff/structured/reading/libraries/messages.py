@@ -12,7 +12,7 @@ import logging
 import re
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from autodiff.structured.form.function_ir import Op, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
@@ -144,7 +144,7 @@ class _TakingOut:
         return ast.Name(f"v{len(self.values) - 1}", ast.Load())
 
 
-def _is_text(node: ast.expr) -> bool:
+def _is_text(node: ast.expr) -> TypeGuard[ast.Constant]:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
