@@ -15,6 +15,7 @@ from autodiff.structured.argument_forms import KNOWN, PLAIN, rebuilt_from
 from autodiff.structured.form.kinds import is_member
 from autodiff.structured.form.plain_classes import is_plain_class
 from autodiff.structured.list_arguments import ListArgument, as_constant
+from autodiff.structured.message_queue import warnings_may_raise
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.tracer import TRACERS, bare
@@ -67,7 +68,13 @@ def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
 
 
 def can_run(program: Structured, args: tuple, outside: list) -> bool:
-    """Whether the arguments that a program writes into are traced, writable and not aliased."""
+    """Whether a program can do what the function does.
+
+    The arguments that it writes into must be traced, writable and not aliased, and its warnings no
+    errors.
+    """
+    if program.program.has_warnings and warnings_may_raise():
+        return False
     if not (program.written or program.changed_lists):
         return True
     for i in program.written:

@@ -1,12 +1,14 @@
-"""Messages of programs: what they print, log and warn of, once they have ended.
+"""Messages of programs, which they print, log and warn of once they have ended; and their clocks.
 
 A program may fail; the call is then traced from its beginning. So messages wait until it has ended.
+If a program runs again for its sweep, its messages are dropped, and its clocks show the same times.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import logging
 import threading
 import warnings
@@ -21,6 +23,8 @@ Message = tuple[Callable[..., None], tuple]
 
 class _Waiting(threading.local):
     messages: list[Message] | None = None
+    times: list[float] | None = None
+    is_again = False  # whether clocks show these times, in their order
 
 
 _waiting = _Waiting()
@@ -34,13 +38,41 @@ def add_message(show: Callable[..., None], *values: Any) -> None:
 
 
 @contextlib.contextmanager
-def messages_of_run() -> Iterator[list[Message]]:
-    """Collect the messages of what runs in this context."""
-    outer, _waiting.messages = _waiting.messages, []
+def messages_of_run(
+    times: list[float] | None = None,
+) -> Iterator[tuple[list[Message], list[float]]]:
+    """Collect the messages of what runs in this context, and the times that clocks show.
+
+    With `times`, the clocks show these, in their order.
+    """
+    outer = _waiting.messages, _waiting.times, _waiting.is_again
+    _waiting.messages, _waiting.is_again = [], times is not None
+    _waiting.times = [] if times is None else times[::-1]
     try:
-        yield _waiting.messages
+        yield _waiting.messages, _waiting.times
     finally:
-        _waiting.messages = outer
+        _waiting.messages, _waiting.times, _waiting.is_again = outer
+
+
+def time_of(clock: Callable[[], float]) -> float:
+    """Read a clock."""
+    if _waiting.times is None:
+        return clock()
+    if _waiting.is_again:
+        return _waiting.times.pop()
+    _waiting.times.append(clock())
+    return _waiting.times[-1]
+
+
+def state_of_messages() -> list[tuple[list, list]]:
+    """Return the messages and times so far, to be restored before another attempt."""
+    return [(xs, xs.copy()) for xs in (_waiting.messages, _waiting.times) if xs is not None]
+
+
+def restore_messages(state: list[tuple[list, list]]) -> None:
+    """Drop the messages and times that an attempt has added."""
+    for xs, before in state:
+        xs[:] = before
 
 
 def without_messages_of_failures(forward: Callable) -> Callable:
@@ -48,12 +80,11 @@ def without_messages_of_failures(forward: Callable) -> Callable:
 
     @functools.wraps(forward)
     def run(*values: Any) -> Any:
-        messages = [] if _waiting.messages is None else _waiting.messages
-        n = len(messages)
+        before = state_of_messages()
         try:
             return forward(*values)
         except BaseException:
-            del messages[n:]
+            restore_messages(before)
             raise
 
     return run
@@ -87,3 +118,24 @@ def warn(namespace: dict[str, Any], place: tuple[str, int, str], message: Any,
     registry = namespace.setdefault("__warningregistry__", {})
     module = namespace.get("__name__")
     warnings.warn_explicit(message, category, file, line, module, registry)
+
+
+def warnings_may_raise() -> bool:
+    """Whether some warnings are errors."""
+    for action, message, category, module, line in warnings.filters:  # the first that fits counts
+        if action == "error" or (message, category, module, line) == (None, Warning, None, 0):
+            return action == "error"
+    return False
+
+
+@contextlib.contextmanager
+def without_messages() -> Iterator[None]:
+    """Run functions again without what they print, log and warn of."""
+    level = logging.root.manager.disable
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            logging.disable()
+            yield
+    finally:
+        logging.disable(level)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,11 @@ from autodiff.structured.list_arguments import (
     check_apart,
     lists_in,
 )
-from autodiff.structured.message_queue import messages_of_run, show_messages
+from autodiff.structured.message_queue import (
+    messages_of_run,
+    show_messages,
+    without_messages,
+)
 from autodiff.structured.runtime_library import is_finite
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tracer import TRACERS
@@ -44,7 +49,7 @@ class ProgramRun:
         self.form = form
         self.values = values
         self.state: tuple | None
-        with messages_of_run() as messages:
+        with messages_of_run() as (messages, self.times):
             self._run(values)
         show_messages(messages)
 
@@ -142,7 +147,7 @@ class ProgramRun:
 
     def _run_again(self) -> tuple:
         """Run the program once more, without its messages; return what its sweep needs."""
-        with messages_of_run():
+        with messages_of_run(self.times):
             return self.program.run(self.values)[1]
 
     def traced(self, bars: list[Any]) -> list:
@@ -184,7 +189,8 @@ class ProgramRun:
             given = iter(args)
             objects: list = []
             nests = [rebuilt_from(part, given, objects) for part in self.form]
-            result = self.body(*nests)
+            with without_messages() if program.program.has_messages else contextlib.nullcontext():
+                result = self.body(*nests)
             if program.bound:
                 result = (result, *[vars(objects[k])[name] for k, name in program.bound])
             outs = parts_like(program.returned, result)

@@ -7,7 +7,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from autodiff.structured.message_queue import messages_of_run
+from autodiff.structured.message_queue import (
+    messages_of_run,
+    restore_messages,
+    state_of_messages,
+)
 from autodiff.structured.runtime_library import ShapeMismatchError, is_finite, raises_errors
 
 _MOST_ASIDES = 3
@@ -57,7 +61,9 @@ class Respecializing:
         """
         if self.has_plain_floats and raises_errors():
             self.specialize_for_numpy_floats()
+        before = state_of_messages() if self.program.has_messages else []
         while True:
+            restore_messages(before)
             known = len(self.emitter.broadcasts)
             forward, backward = self.code
             try:

@@ -32,6 +32,7 @@ from autodiff.intercept.runtime.replacements import traced_body
 from autodiff.intercept.source import find_source, rewriter
 from autodiff.intercept.source.ast_helpers import copied, helper, located, named
 from autodiff.intercept.source.library_code import is_library
+from autodiff.intercept.source.name_bindings import dotted
 from autodiff.intercept.source.rewritten_code import (
     definition_of,
     helpers,
@@ -40,6 +41,7 @@ from autodiff.intercept.source.rewritten_code import (
 )
 from autodiff.intercept.source.variable_flow import (
     FUNCTIONS,
+    bound_before,
     names_bound,
     names_captured,
     names_read,
@@ -58,9 +60,10 @@ _IN_PLACE = (
     ast.Nonlocal, ast.Delete,
 )  # fmt: skip
 _OF_FRAME = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})
-_TAKING_ALL = frozenset(
-    {"sum", "any", "all", "min", "max", "list", "tuple", "set", "dict", "sorted", "fsum", "prod"}
-)
+_TAKING_ALL = frozenset({
+    "sum", "any", "all", "min", "max", "list", "tuple", "set", "dict", "sorted", "math.fsum",
+    "math.prod",
+})  # fmt: skip
 """Functions that take all items of a generator expression before they return."""
 _MAKERS = frozenset({"list", "dict", "set", "deque", "defaultdict"})
 
@@ -272,7 +275,8 @@ class _Separating:
         for part in ast.walk(node):
             if isinstance(part, (ast.Global, ast.Nonlocal)):
                 self.is_not_own.update(part.names)
-        self.functions = [part for part in ast.walk(node) if _is_kept(part, node)]
+        self.bound_before = bound_before(node)
+        self.functions = _kept_functions(node, self.locals)
         self.number = 0
 
     def of_block(
@@ -297,10 +301,9 @@ class _Separating:
             # Statements in it may be followed by any others in it: it may be a loop.
             read_inside = read_later | read_first([node])
             if isinstance(node, (ast.Try, ast.TryStar)):
-                later = [*node.orelse, *node.handlers, *node.finalbody]
-                read_inside |= read_first(later) | set().union(*[
-                    read_first(handler.body) for handler in node.handlers
-                ])  # fmt: skip
+                later: list = [node.orelse, node.finalbody, *[h.body for h in node.handlers]]
+                later += [[h.type] for h in node.handlers if h.type is not None]
+                read_inside = read_inside.union(*[read_first(part) for part in later])
             bound_inside = bound_later | names_bound([node])
             for body in inner:
                 yield from self.of_block(body, read_inside, bound_inside)
@@ -339,9 +342,11 @@ class _Separating:
                 return None
             read_later = read_later | names_read(returns[0])
         outputs = tuple(sorted(own & read_later & self.locals))
-        inputs = tuple(sorted(read_first(nodes) & self.locals))
         held = [*outputs, *([_LEFT] if returns else [])]
         result = ast.Tuple([named(name) for name in held], ast.Load())
+        # The loop may leave a variable as it was.
+        kept = read_first([*nodes, ast.Expr(result)]) & self.bound_before.get(nodes[0], set())
+        inputs = tuple(sorted((read_first(nodes) | kept) & self.locals))
         arguments = ast.arguments([], [ast.arg(n) for n in inputs], None, [], [], None, [])
         body += [loop, located(ast.Return(result), loop)]
         definition = located(ast.FunctionDef(self.node.name, arguments, body, []), nodes[0])
@@ -353,24 +358,21 @@ class _Separating:
         )  # fmt: skip
 
 
-def _is_kept(part: ast.AST, node: ast.FunctionDef) -> bool:
-    """Whether it is a function in `node`, which may be called after its variables have changed.
+def _kept_functions(node: ast.AST, own: set[str]) -> list[ast.AST]:
+    """Return the functions in `node`, which may be called after its variables have changed.
 
-    So is a generator expression, unless a function takes all its items at once.
+    So may generator expressions, unless a function takes all their items at once. `own` are the
+    variables of `node`: they may hold other functions.
     """
-    if isinstance(part, FUNCTIONS):
-        return part is not node
-    return isinstance(part, ast.GeneratorExp) and part not in _taken_at_once(node)
-
-
-def _taken_at_once(node: ast.AST) -> set[ast.AST]:
-    return {
+    parts = list(ast.walk(node))
+    taken = {
         call.args[0]
-        for call in ast.walk(node)
-        if isinstance(call, ast.Call)
-        and call.args
-        and (getattr(call.func, "id", None) or getattr(call.func, "attr", None)) in _TAKING_ALL
+        for call in parts
+        if isinstance(call, ast.Call) and call.args and dotted(call.func) in _TAKING_ALL - own
     }
+    functions = [part for part in parts if isinstance(part, FUNCTIONS) and part is not node]
+    expressions = [part for part in parts if isinstance(part, ast.GeneratorExp)]
+    return [*functions, *[part for part in expressions if part not in taken]]
 
 
 def _blocks_in(node: ast.AST) -> Iterator[list[ast.stmt]]:

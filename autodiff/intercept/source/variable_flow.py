@@ -27,6 +27,13 @@ def read_first(nodes: Iterable[ast.AST]) -> set[str]:
     return reads.found
 
 
+def bound_before(node: ast.FunctionDef) -> dict[ast.stmt, set[str]]:
+    """Return, for each statement of a function, the variables that are bound on all paths to it."""
+    reads = _Reads()
+    reads.block(node.body, {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)})
+    return reads.bound_before
+
+
 def names_bound(nodes: Iterable[ast.AST]) -> set[str]:
     """Return the names that statements bind or delete, without those of functions inside them."""
     found: set[str] = set()
@@ -77,10 +84,13 @@ class _Reads:
     ----------
     found : set of str
         The names that may be read before they are bound.
+    bound_before : dict
+        For each statement, the names that are bound on all paths to it.
     """
 
     def __init__(self) -> None:
         self.found: set[str] = set()
+        self.bound_before: dict[ast.stmt, set[str]] = {}
 
     def block(self, nodes: Iterable[ast.AST], bound: set[str]) -> set[str] | None:
         """Go through a block."""
@@ -93,6 +103,7 @@ class _Reads:
 
     def statement(self, node: Any, bound: set[str]) -> set[str] | None:
         """Go through a statement."""
+        self.bound_before[node] = {*bound}
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is not None:
             return method(node, bound)

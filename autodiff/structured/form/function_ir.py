@@ -313,8 +313,8 @@ class FunctionIR:
         in the function.
     has_errstates : bool
         Whether the function uses ``with np.errstate(...)``.
-    has_messages : bool
-        Whether it prints, logs or warns.
+    has_messages, has_warnings : bool
+        Whether it prints, logs, warns or reads a clock, and whether it warns.
     itself : RecursiveCallee, optional
         The callee of recursive calls.
     may_be_views : set of Memory
@@ -332,6 +332,7 @@ class FunctionIR:
     catches: bool = False
     has_errstates: bool = False
     has_messages: bool = False
+    has_warnings: bool = False
     itself: Any = None
     may_be_views: set[Memory] = field(default_factory=set)
     bound: list[tuple[int, str]] = field(default_factory=list)

@@ -305,8 +305,8 @@ class Expressions(AdjointCalls):
             return replace(self.permuted(f.x, *args), text=ast.unparse(node))
         if function_of(f.x) in REDUCTIONS and args and isinstance(args[0], (Array, LazyArray)):
             return self.along(function_of(f.x), args, options)
-        if options:
-            raise UnsupportedError("a keyword argument")
+        if options or not args:  # a clock has none: no sample tells what it shows
+            raise UnsupportedError("a keyword argument, or no argument")
         return self.call(f.x, args)
 
     def _options(self, node: ast.Call) -> dict[str, Any]:

@@ -178,6 +178,8 @@ class OperationsByPython(Variables):
                 f: Any = ast.Attribute(part(node.func.value), node.func.attr, ast.Load())
             else:
                 f = part(node.func)
+                if not (node.args or node.keywords):  # a clock
+                    raise UnsupportedError("a call without arguments in machine code")
                 if self._callee(node) in _OTHER_FORMS:
                     raise UnsupportedError("a function with another form in machine code")
             given = [ast.keyword(k.arg, part(k.value)) for k in node.keywords]

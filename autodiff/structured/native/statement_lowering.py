@@ -192,7 +192,7 @@ class Statements(OperationsByPython):
         if not all(isinstance(x, Number) and x.tag is None for x in numbers):
             raise UnsupportedError("a message with arrays")
         message = NativeMessage(show.x, "".join([x.letter for x in numbers]))
-        self.scope[f"message_{message.at}"] = message  # it lives as long as the code
+        self.code.module.kept.append(message)
         emit_message(self.code, message, [x.value for x in numbers])
 
     def _collect(self, collected: ProductBatch, args: list[ast.expr]) -> None:

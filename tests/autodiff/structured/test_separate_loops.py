@@ -323,3 +323,97 @@ def test_functions_with_one_code_and_other_globals(traced: Callable) -> None:
     for f in (with_a_global, other, with_a_global):
         np.testing.assert_allclose(gradient(f, X), traced(f, X), rtol=1e-12)
     check_gradient(other, X)
+
+
+def finally_after_an_else_that_returns(x):
+    json.dumps({})
+    s = x[0]
+    try:
+        for v in x:
+            s = s * 0.5 + v * v
+    except ValueError:
+        pass
+    else:
+        return s * 2.0
+    finally:
+        SEEN.append(f"{s:.9f}")
+
+
+def handler_of_a_variable_class(x):
+    json.dumps({})
+    s, kind = x[0], ValueError
+    try:
+        for v in x:
+            s = s * 0.5 + v * v
+            kind = KeyError
+        raise KeyError
+    except kind:
+        return s
+
+
+def keeps_a_generator(x):
+    json.dumps({})
+    s, box = x[0], Box()
+    box.set(s * v for v in x)
+    for v in x:
+        s = s * 0.5 + v
+    return sum(box.items) + s
+
+
+def has_a_sum_of_its_own(x):
+    def sum(items):
+        return items
+
+    json.dumps({})
+    s = x[0]
+    items = sum(s * v for v in x)
+    for v in x:
+        s = s * 0.5 + v
+    return next(items) + s
+
+
+class Box:
+    def set(self, items):
+        self.items = items
+
+
+SEEN: list[str] = []
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        finally_after_an_else_that_returns, handler_of_a_variable_class, keeps_a_generator,
+        has_a_sum_of_its_own,
+    ],
+)  # fmt: skip
+def test_what_is_read_after_a_loop(f: Callable, traced: Callable) -> None:
+    SEEN.clear()
+    np.testing.assert_allclose(gradient(f, X), traced(f, X), rtol=1e-12)
+    assert len(set(SEEN)) <= 1
+    check_gradient(f, X)
+
+
+def may_keep_what_it_was(x):
+    json.dumps({})
+    best, last = x[0] * x[1], 3
+    for v in x:
+        if v > LIMIT:
+            best = v * v
+    for last in range(int(LIMIT < 0.0)):  # noqa: B007
+        best = best * 2.0
+    return best * last * x[2]
+
+
+LIMIT = 0.5
+
+
+def test_variables_that_a_loop_may_leave_as_they_were(
+    separate_runs: list[str], traced: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in (0.5, 100.0, -0.5):
+        monkeypatch.setitem(globals(), "LIMIT", limit)
+        for _ in range(2):
+            found = gradient(may_keep_what_it_was, X)
+            np.testing.assert_allclose(found, traced(may_keep_what_it_was, X), rtol=1e-12)
+    assert len(separate_runs) > 6

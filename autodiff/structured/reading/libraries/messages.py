@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import functools
 import logging
+import re
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from autodiff.structured.form.function_ir import Op, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
@@ -28,11 +29,10 @@ _LEVELS = {
 _FUNCTIONS = {getattr(logging, name): level for name, level in _LEVELS.items()}
 _KEYWORDS = frozenset({"sep", "end", "flush"})
 _SHOW = "show"
+_REPRESENTS = re.compile(r"![ra]|%(\(.*?\))?[-#0 +*.\d]*[lLh]?[ra]")
 
 
-def shown_by(
-    reader: ProgramBuilder, f: Any, owner: Any, node: ast.Call
-) -> Callable[..., None] | None:  # fmt: skip
+def shown_by(reader: ProgramBuilder, f: Any, owner: Any, node: ast.Call) -> Any:
     """Return what shows the message of a call later; None for calls that show none.
 
     `owner` is the object whose method is called, if any.
@@ -53,7 +53,7 @@ def shown_by(
 
 
 def read_message(
-    reader: ProgramBuilder, value_of: Callable[[ast.expr], Value], show: Callable, node: ast.Call
+    reader: ProgramBuilder, value_of: Callable[[ast.expr], Value], show: Any, node: ast.Call
 ) -> Value:  # fmt: skip
     """Read a call that shows a message; ``value_of(node)`` reads an expression."""
     taking = _TakingOut(value_of)
@@ -64,6 +64,12 @@ def read_message(
             raise UnsupportedError("print with these arguments")
     elif keywords:
         raise UnsupportedError("a message with keyword arguments")
+    elif show.func is warn:
+        reader.program.has_warnings = True
+        if len(args) > 2:
+            raise UnsupportedError("a warning with a stack level")
+    elif len(args) > 1:  # a logger formats its first argument
+        _check_format(taking.known_text(args[0]))
     call = ast.Call(ast.Name(_SHOW, ast.Load()), args, keywords)
     parameters = [ast.arg(_SHOW), *[ast.arg(f"v{i}") for i in range(len(taking.values))]]
     made = ast.Lambda(ast.arguments([], parameters, None, [], [], None, []), call)
@@ -99,7 +105,7 @@ class _TakingOut:
         if isinstance(node, ast.FormattedValue):
             value = self.argument(node.value)
             spec = None if node.format_spec is None else self.argument(node.format_spec)
-            if node.conversion == ord("r"):
+            if node.conversion not in (-1, ord("s")):
                 raise UnsupportedError("the representation of a value in a message")
             return ast.FormattedValue(value, node.conversion, spec)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and _is_text(node.left):
@@ -108,13 +114,21 @@ class _TakingOut:
                 right = ast.Tuple(list(map(self.argument, right.elts)), ast.Load())
             else:
                 right = self.argument(right)
+            _check_format(node.left.value)
             return ast.BinOp(node.left, node.op, right)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             f = node.func
             if _is_text(f.value) and f.attr == "format":
+                _check_format(f.value.value)
                 keywords = [ast.keyword(k.arg, self.argument(k.value)) for k in node.keywords]
                 return ast.Call(f, list(map(self.argument, node.args)), keywords)
         return self._taken(node)
+
+    def known_text(self, argument: ast.expr) -> Any:
+        """Return what an argument of the message stands for; None if that is not known."""
+        if isinstance(argument, ast.Name):
+            return self.known.get(argument.id)
+        return argument.value if isinstance(argument, ast.Constant) else None
 
     def _taken(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Starred):
@@ -130,8 +144,11 @@ class _TakingOut:
         return ast.Name(f"v{len(self.values) - 1}", ast.Load())
 
 
-def _is_text(node: ast.expr) -> bool:
-    """Whether it is a text in which no value is represented: numbers may have other classes."""
-    if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
-        return False
-    return "%r" not in node.value and "!r" not in node.value
+def _is_text(node: ast.expr) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _check_format(text: Any) -> None:
+    """Raise unless this is a text that represents no values: numbers may have other classes."""
+    if not isinstance(text, str) or _REPRESENTS.search(text):
+        raise UnsupportedError("the representation of a value in a message")

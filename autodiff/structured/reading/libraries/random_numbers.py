@@ -6,6 +6,7 @@ without derivatives: their arguments must be known, or integers.
 
 from __future__ import annotations
 
+import functools
 import random
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import numpy as np
 
 from autodiff.structured.form.function_ir import Op, Value
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
+from autodiff.structured.message_queue import time_of
 from autodiff.structured.reading.builder import ProgramBuilder
 
 MAKERS: dict[Any, type] = {
@@ -52,7 +54,9 @@ CLOCKS = frozenset({time.perf_counter, time.time, time.monotonic, time.process_t
 
 def read_clock(reader: ProgramBuilder, clock: Any) -> Value:
     """Read a call of a clock."""
-    return reader.emit(Op("draw", [], f=clock), Kind(frozenset([float])))
+    reader.program.has_messages = True
+    read = functools.partial(time_of, clock)
+    return reader.emit(Op("draw", [], f=read), Kind(frozenset([float])))
 
 
 def new_generator(reader: ProgramBuilder, make: Any, args: list[Value]) -> Value:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import time
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -114,3 +116,142 @@ def test_compiled_functions_print_at_each_call(capsys: pytest.CaptureFixture) ->
     for _ in range(3):
         compiled(X)
         assert capsys.readouterr().out == expected
+
+
+def represents(x):
+    s = 0.0
+    for v in x:
+        s = s + v * v
+        print(f"{s!a} {v=}", "%-8r %5a" % (s, v), "{!a}".format(v))  # noqa: UP031, UP032
+        logger.info("%8r", s)
+    return s
+
+
+def test_what_a_message_shows_is_what_the_function_shows(
+    capsys: pytest.CaptureFixture, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    represents(X)
+    expected, logged = capsys.readouterr().out, [r.getMessage() for r in caplog.records]
+    caplog.clear()
+    gradient(represents, X)
+    assert capsys.readouterr().out == expected
+    assert [r.getMessage() for r in caplog.records] == logged
+
+
+def warns_twice(x):
+    s = 0.0
+    for k, v in enumerate(x):
+        print("before", k)
+        s = s + v * v
+        if k in (1, 2):
+            warnings.warn(f"at {k}")  # noqa: B028
+    return s
+
+
+def test_warnings_that_are_errors(runs: list[str], capsys: pytest.CaptureFixture) -> None:
+    for action in ("error", "ignore", "error"):
+        with warnings.catch_warnings():
+            warnings.simplefilter(action)
+            try:
+                gradient(warns_twice, X)
+            except UserWarning as error:
+                assert str(error) == "at 1"  # noqa: PT017
+                assert capsys.readouterr().out == "before 0\nbefore 1\n"
+            else:
+                assert capsys.readouterr().out.count("before") == 4
+    assert runs == ["warns_twice"]
+
+
+def steep(x):
+    s = 0.0
+    for v in x:
+        print(f"{v:.2f}")
+        warnings.warn("steep")  # noqa: B028
+        logger.warning("steep")
+        s = s + np.sqrt(v * 0.0) * v
+    return s
+
+
+def counts(x):
+    n = 0
+    for k, v in enumerate(x):
+        print(k, n)
+        if v > 0.1:
+            n += 1
+    return n + 0.0 * x[0]
+
+
+def broadcasts(x):
+    y = x * np.ones((3, 1))
+    for k in range(3):
+        y = y + y[:, :1] * x
+        print(k)
+    return np.sum(y)
+
+
+def overflows(x):
+    s = 1.0 / x[0]
+    for v in x:
+        s = s * 1e200 / abs(v)
+        print(f"{s:.3e}")
+    return 1.0 / s
+
+
+@pytest.mark.parametrize("native", [-1.0, float("inf")])
+@pytest.mark.parametrize("f", [steep, counts, broadcasts, overflows])
+def test_what_runs_again_shows_nothing_twice(
+    f: Callable, native: float, capsys: pytest.CaptureFixture, caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(calls.Settings, "native", native)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        f(X)
+        shown = [w for w in caught if w.category is UserWarning]
+        expected = capsys.readouterr().out, len(caplog.records), len(shown)
+        for _ in range(3):
+            caplog.clear()
+            caught.clear()
+            gradient(f, X)
+            shown = [w for w in caught if w.category is UserWarning]
+            assert (capsys.readouterr().out, len(caplog.records), len(shown)) == expected
+
+
+def test_messages_live_as_long_as_their_code(
+    runs: list[str], capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls.Settings, "native", -1.0)
+    counts(X)
+    expected = capsys.readouterr().out
+    for _ in range(5):
+        gradient(counts, X)
+        gc.collect()
+        assert capsys.readouterr().out == expected
+    assert runs
+
+
+def has_a_time_limit(x):
+    start, n = time.perf_counter(), 0
+    y = x * 1.0
+    while time.perf_counter() - start < 0.002:
+        y = y * (1.0 + 1e-3 * x)
+        n += 1
+    print(n)
+    return y
+
+
+@pytest.mark.parametrize("native", [-1.0, float("inf")])
+def test_clocks_show_each_sweep_the_same_times(
+    native: float, runs: list[str], capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls.Settings, "native", native)
+    x = np.abs(X)
+    for _ in range(3):
+        _, pull = autodiff.vjp(has_a_time_limit, x)
+        n = int(capsys.readouterr().out)
+        assert n > 0
+        expected = (1 + 1e-3 * x) ** (n - 1) * (1 + 1e-3 * x * (n + 1))
+        for _ in range(2):
+            np.testing.assert_allclose(pull(np.ones(4))[0], expected, rtol=1e-9)
+    assert runs == ["has_a_time_limit"] * 3
