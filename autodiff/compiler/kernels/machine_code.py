@@ -22,7 +22,7 @@ from llvmlite import ir
 
 from autodiff.compiler.kernels.linalg import linalg_runtime
 from autodiff.functions import known
-from autodiff.structured.native.llvm import python_calls
+from autodiff.structured.native.llvm import builtin_functions
 from autodiff.structured.native.llvm.array_parameters import ArrayParameter
 from autodiff.structured.native.llvm.function_builder import (
     F32,
@@ -87,7 +87,7 @@ class KernelModule:
         letters = ["d" if x is None else dtypes.get(x.dtype, "#") for x in given]
         made = self.define(node, letters, [x is not None and x.is_written for x in given], "status")
         made.function.linkage = "internal"
-        python_calls.define(self.module, "call", made.function, given, is_long)
+        builtin_functions.define(self.module, "call", made.function, given, is_long)
         return CompiledModule(self.module, True, is_brief).builtin("call", self.tables)
 
     def called(self, name: str, args: list[Any]) -> _Function | None:

@@ -167,6 +167,13 @@ class OperationsByPython(Variables):
             self.materialize_readers(operands[0].alias_set)
             self._called(text, operands, None, is_statement=True)
 
+    def message(self, call: ast.Call) -> None:
+        """Emit a call of Python that adds a message: ``add_message(show, x, y)``."""
+        operands: list[Any] = []
+        given = [self._operand(a, operands) for a in call.args]
+        text = ast.unparse(ast.Call(call.func, given, []))
+        self._called(text, operands, None, is_statement=True)
+
     def _operation(self, node: ast.expr, operands: list) -> ast.expr:
         """Return an operation with names in place of its operands, which are lowered."""
 
@@ -267,7 +274,7 @@ class OperationsByPython(Variables):
         self, text: str, operands: list, kinds: Any, is_statement: bool = False
     ) -> Any:  # fmt: skip
         """Emit a call of Python that runs an operation; return its result."""
-        is_kept = self.forward and not is_statement and _has_objects(kinds)
+        is_kept = not is_statement and _has_objects(kinds)
         writer = OperationWriter(self.scope, is_kept, self.forward)
         words: list[Any] = []
         for k, x in enumerate(operands):
@@ -283,7 +290,7 @@ class OperationsByPython(Variables):
         if not is_statement:
             result = self._result(writer, "r", kinds)
         is_for_arrays = any(isinstance(x, (Array, PythonObject)) for x in operands)
-        if not is_for_arrays and not _has_arrays(kinds):
+        if not (is_statement or is_for_arrays or _has_arrays(kinds)):
             raise UnsupportedError("numbers alone")
         place = self._emit(writer.function(text, is_statement), words, writer.count)
         return None if is_statement else result(place)

@@ -13,7 +13,7 @@ from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.containers.list_conversion import held
 from autodiff.structured.native.llvm import memory, special
 from autodiff.structured.native.llvm.array_parameters import DATA, NDIM, SHAPE, STRIDES
-from autodiff.structured.native.llvm.calls_of_python import RAISED, check_error
+from autodiff.structured.native.llvm.calls_of_python import entry_of
 from autodiff.structured.native.llvm.function_builder import (
     I32,
     I64,
@@ -257,7 +257,7 @@ def _caller(function: NativeFunction, compiled: CompiledModule, is_forward: bool
     kinds = [function.kinds[x] for x in function.params]
     results = _Results(function)
     scope: dict[str, Any] = {
-        "f": compiled.function(function.name, function.types()),
+        "f": compiled.function(entry_of(function.name), function.types()),
         "names": function.params, "RunTape": RunTape,
         "ndarray": np.ndarray, "Aside": BailoutError, "failed": _failed, "tags": TAGS,
         "byref": ctypes.byref, "Words": results.words, **results.scope,
@@ -276,8 +276,11 @@ def _caller(function: NativeFunction, compiled: CompiledModule, is_forward: bool
     lines += ["tape = RunTape()"] if is_forward else []
     lines += ["out = Words()"] if results.fields else []
     lines += [
-        f"status = f({', '.join(words)})",
-        f"if status: failed(status, names, ({args}), tape)",
+        f"try: status = f({', '.join(words)})",
+        "except Aside: raise",
+        "except Exception as error:",
+        "    raise Aside(f'{type(error).__name__} in a call of Python: {error}') from error",
+        f"if status: failed(status, names, ({args}))",
     ]
     lines += [f"held = ({held})"] if (is_forward and held) or results.are_arrays else []
     lines += ["tape.held = held"] if is_forward and held else []
@@ -320,12 +323,10 @@ def _argument(
     ]
 
 
-def _failed(status: int, names: list[str], args: tuple, run: RunTape) -> None:
+def _failed(status: int, names: list[str], args: tuple) -> None:
     """Raise the error of a nonzero status."""
     if status == SHAPES_DIFFER:
         raise ShapeMismatchError(unit_axes_of(names, args))
-    if status == RAISED:
-        check_error(run.error)
     raise BailoutError(_WHY[status])
 
 

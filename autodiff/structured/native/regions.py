@@ -25,6 +25,7 @@ from autodiff.structured.native.containers.list_conversion import (
 )
 from autodiff.structured.native.dataflow import Liveness, NameUses
 from autodiff.structured.native.llvm.array_parameters import is_readable
+from autodiff.structured.native.llvm.calls_of_python import define_call, define_entry
 from autodiff.structured.native.llvm.function_builder import (
     EXCEPTIONS,
     FunctionBuilder,
@@ -107,6 +108,7 @@ class NativeProgram:
         self.scope = {**SCOPE, **emitter.constants.scope}
         self.module = LLVMModule("structured")
         define_functions(self.module)
+        define_call(self.module)
         self.parts: list[tuple[list, NativeFunction, NativeFunction]] = []
         self.why: dict[For | While, str] = {}
         self.unbound: dict[str, dict[str, Any]] = {}  # by the name of a region
@@ -131,6 +133,8 @@ class NativeProgram:
         for names in self.unbound.values():
             self.scope |= {f"unbound_{x}": value for x, value in names.items()}
         for _, forward, backward in self.parts:
+            for function in (forward, backward):
+                define_entry(self.module, function.name)
             self.scope[f"{forward.name}_loop"] = NativeLoop(
                 self.compiled, forward, backward, is_new
             )

@@ -22,7 +22,6 @@ from autodiff.structured.native.dataflow import (
 )
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.function_builder import I64, PARTS, PTR, TYPES
-from autodiff.structured.native.llvm.message_calls import NativeMessage, emit_message
 from autodiff.structured.native.llvm.product_batches import ProductBatch
 from autodiff.structured.native.lowered_values import (
     Array,
@@ -169,7 +168,7 @@ class Statements(OperationsByPython):
             self._push(call)  # type: ignore[arg-type] # it is a call
             return
         if name == "add_message":
-            self._message(call)  # type: ignore[arg-type] # it is a call
+            self.message(call)  # type: ignore[arg-type] # it is a call
             return
         if name == "wipe":
             (shadow,) = call.args  # type: ignore[attr-defined] # it is a call
@@ -184,16 +183,6 @@ class Statements(OperationsByPython):
         self.store = memory.KEPT if puts_into_list(call) else memory.SCRATCH
         self.expression(call)
         self.store = memory.SCRATCH
-
-    def _message(self, call: ast.Call) -> None:
-        """Lower ``add_message(show, x, y)``."""
-        show, *values = [self.expression(a) for a in call.args]
-        numbers = list(map(self.scalars.number, values))
-        if not all(isinstance(x, Number) and x.tag is None for x in numbers):
-            raise UnsupportedError("a message with arrays")
-        message = NativeMessage(show.x, "".join([x.letter for x in numbers]))
-        self.code.module.kept.append(message)
-        emit_message(self.code, message, [x.value for x in numbers])
 
     def _collect(self, collected: ProductBatch, args: list[ast.expr]) -> None:
         """Lower ``o.append(...)`` or ``o.add_all()`` of a sum of `blas_sums`."""

@@ -25,7 +25,7 @@ SEEDS += [("surroundings", range(n, n + 10)) for n in range(0, 60, 10)]
 SEEDS += [("masks", range(n, n + 10)) for n in range(0, 60, 10)]
 SEEDS += [("without_axes", range(n, n + 20)) for n in range(0, 60, 20)]
 SEEDS += [("descents", range(n, n + 10)) for n in range(0, 40, 10)]
-SEEDS += [("library_calls", range(n, n + 10)) for n in range(0, 30, 10)]
+SEEDS += [(g, range(n, n + 10)) for g in ("library_calls", "own_rules") for n in range(0, 30, 10)]
 
 
 @pytest.mark.parametrize("generator, seeds", SEEDS)

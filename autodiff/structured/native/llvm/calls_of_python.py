@@ -1,4 +1,4 @@
-"""Calls from machine code into Python, for operations that have no machine code.
+"""Calls from machine code into Python, for operations without machine code, and for messages.
 
 Such a call hands over words: numbers, and the addresses, shapes and strides of arrays. A function
 of Python makes these into numbers and arrays, runs the operation, and writes its results back.
@@ -13,9 +13,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind
-from autodiff.structured.native.llvm.function_builder import PARTS
+from autodiff.structured.message_queue import add_message
+from autodiff.structured.native.llvm.function_builder import I32, PARTS, PTR, FunctionBuilder
+from autodiff.structured.native.llvm.modules import LLVMModule
 from autodiff.structured.native.lowered_values import (
     CLASSES,
     COMPLEX_TAG,
@@ -34,31 +37,53 @@ RAISED = 5
 """The status of machine code if a call of Python has raised an error."""
 
 
-def _call(run: Any, operation: Callable, address: int) -> int:
-    """Run an operation; return a status. An error must not leave it: C would drop the error."""
-    try:
-        operation(run, address)
-    except BaseException as error:
-        run.error = error
-        return RAISED
-    return 0
-
-
+_API = ctypes.pythonapi
 FUNCTIONS: dict[str, Any] = {
-    "structured_python": ctypes.CFUNCTYPE(
-        ctypes.c_int32, ctypes.py_object, ctypes.py_object, ctypes.c_void_p
-    )(_call)
+    "python_ensure": _API.PyGILState_Ensure,
+    "python_release": _API.PyGILState_Release,
+    "python_address": _API.PyLong_FromVoidPtr,
+    "python_call": _API.PyObject_CallFunctionObjArgs,
+    "python_drop": _API.Py_DecRef,
 }
-"""The function that machine code calls: with the run, the operation and the address of words."""
+"""Python's functions, by the names under which machine code calls them."""
 
 
-def check_error(error: BaseException | None) -> None:
-    """Raise what a call of Python has raised: as a bailout, unless it stops the program."""
-    if error is None or isinstance(error, BailoutError):
-        raise error or BailoutError("a call of Python failed")
-    if not isinstance(error, Exception):
-        raise error
-    raise BailoutError(f"{type(error).__name__} in a call of NumPy: {error}") from error
+def define_call(module: LLVMModule) -> None:
+    """``structured_python(run, operation, words)``: call an operation; return a status.
+
+    What the operation raises stays set: Python raises it where it has called the machine code. A
+    callback of `ctypes` would lose what a handler of signals raises before its first line.
+    """
+    code = FunctionBuilder(module, "structured_python", [PTR, PTR, PTR])
+    code.function.attributes.add("noinline")
+    run, operation, words = code.function.args
+    null, nothing = ir.Constant(PTR, None), ir.VoidType()
+    function = ir.Function(module, ir.FunctionType(PTR, [PTR], var_arg=True), "python_call")
+    lock = code.call("python_ensure", I32, [])
+    address = code.call("python_address", PTR, [words])
+    found = code.b.call(function, [operation, run, address, null])
+    has_raised = code.b.icmp_unsigned("==", found, null)
+    for x in (address, found):
+        code.call("python_drop", nothing, [x])
+    code.call("python_release", nothing, [lock])
+    code.b.ret(code.b.select(has_raised, ir.Constant(I32, RAISED), ir.Constant(I32, 0)))
+    code.begin()
+
+
+def entry_of(name: str) -> str:
+    """Return the name of the function by which Python calls a function."""
+    return f"{name}_entry"
+
+
+def define_entry(module: LLVMModule, name: str) -> None:
+    """Emit the function by which Python calls a function: it releases the interpreter lock."""
+    inner = module.get_global(name)
+    code = FunctionBuilder(module, entry_of(name), [x.type for x in inner.args])
+    lock = code.call("python_unlock", PTR, [])
+    status = code.b.call(inner, code.function.args)
+    code.call("python_lock", ir.VoidType(), [lock])
+    code.b.ret(status)
+    code.begin()
 
 
 class OperationWriter:
@@ -80,7 +105,7 @@ class OperationWriter:
         self.scope: dict[str, Any] = dict(scope)
         self.scope |= {"ALL": _ALL, "ndarray": np.ndarray, "Aside": BailoutError,
                        "shares": np.may_share_memory, "tags": TAGS, "number_of": _number_of,
-                       "cast": _cast}  # fmt: skip
+                       "cast": _cast, "add_message": add_message}  # fmt: skip
         self._keeps, self._is_strict = keeps, is_strict
         self._before: list[str] = []
         self._after: list[str] = []

@@ -12,10 +12,9 @@ import llvmlite.binding as llvm
 
 from autodiff.structured.native.llvm import (
     blas,
+    builtin_functions,
     calls_of_python,
     memory,
-    message_calls,
-    python_calls,
     special,
 )
 from autodiff.structured.native.llvm.modules import LLVMModule
@@ -66,16 +65,19 @@ class CompiledModule:
             self.engine.finalize_object()
 
     def function(self, name: str, types: list[Any]) -> Any:
-        """Return a function, to be called by way of ctypes with arguments of these types."""
+        """Return a function, to be called by way of ctypes with arguments of these types.
+
+        It is called with the interpreter lock, and raises what it has set as an exception.
+        """
         address = self.engine.get_function_address(name)
-        return ctypes.CFUNCTYPE(ctypes.c_int32, *types)(address)
+        return ctypes.PYFUNCTYPE(ctypes.c_int32, *types)(address)
 
     def builtin(self, name: str, read: Any) -> Callable:
-        """Return a function that `python_calls` has emitted, as a builtin function of Python.
+        """Return a function that `builtin_functions` has emitted, as a builtin function of Python.
 
         It keeps `read` alive: the objects that the code reads by address.
         """
-        return python_calls.builtin(name, self.engine.get_function_address(name), (self, read))
+        return builtin_functions.builtin(name, self.engine.get_function_address(name), (self, read))
 
 
 def _new_machine(opt: int = 1) -> Any:
@@ -92,13 +94,9 @@ def _machine() -> Any:
     if not _ready:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        for name, f in {
-            **memory.FUNCTIONS,
-            **python_calls.FUNCTIONS,
-            **calls_of_python.FUNCTIONS,
-            **message_calls.FUNCTIONS,
-        }.items():
-            llvm.add_symbol(name, ctypes.cast(f, ctypes.c_void_p).value)
+        for part in (memory, builtin_functions, calls_of_python):
+            for name, f in part.FUNCTIONS.items():
+                llvm.add_symbol(name, ctypes.cast(f, ctypes.c_void_p).value)
         _ready.append(_new_machine())
     return _ready[0]
 

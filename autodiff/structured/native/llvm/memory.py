@@ -121,11 +121,9 @@ class RunTape:
         The last results of the operations that are left to Python, by name.
     objects : list
         The objects of Python's that the sweep pops.
-    error : BaseException, optional
-        What such an operation has raised.
     """
 
-    __slots__ = ("_state", "address", "error", "held", "objects", "values")
+    __slots__ = ("_state", "address", "held", "objects", "values")
     _pool: ClassVar[list[RunState]] = []
 
     def __init__(self) -> None:
@@ -138,7 +136,6 @@ class RunTape:
         self.held: tuple = ()
         self.values: dict[str, Any] = {}
         self.objects: list = []
-        self.error: BaseException | None = None
 
     def __del__(self) -> None:
         state, pool = self._state, self._pool

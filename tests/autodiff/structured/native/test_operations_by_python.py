@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 import autodiff
+from autodiff import functions
+from autodiff.structured import calls
 from autodiff.structured.native.llvm import calls_of_python
 from autodiff.structured.runtime import Structured
+from chainrules_core import pair_rule, thunk
 
 X = np.sin(np.arange(16.0)) + 0.3
 M = np.cos(np.arange(16.0).reshape(4, 4)) + 2.0 * np.eye(4)
@@ -83,6 +86,13 @@ KERNELS = [
     transforms, several_results, stacks, masks_among_indices, in_branches_and_inner_loops,
     arrays_of_integers,
 ]  # fmt: skip
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read functions at their first call."""
+    monkeypatch.setattr(calls.Settings, "worth", -1.0)
+    monkeypatch.setattr(calls.Settings, "least", -1.0)
 
 
 @pytest.mark.parametrize("f", KERNELS)
@@ -168,3 +178,53 @@ def test_a_result_that_is_a_view_of_an_argument() -> None:
     words = np.array([X.ctypes.data, *X.shape, *X.strides])
     with pytest.raises(autodiff.structured.runtime_library.BailoutError, match="shares memory"):
         operation(Structured, words.ctypes.data)
+
+
+def printing(x: Any, m: Any) -> Any:
+    total = 0.0
+    for t in range(3):
+        x = x * m[0, t]
+        print(t, t > 1, x[:2], total, m.T[1], np.sort(x)[3])
+        total = total + x[t]
+    return np.sum(x) + total
+
+
+def test_messages_show_arrays_and_numbers(
+    made: list[Structured], capsys: pytest.CaptureFixture, at_once: None
+) -> None:
+    printing(X, M)
+    expected = capsys.readouterr().out
+    for _ in range(2):
+        autodiff.gradient(printing, X, M)
+        assert capsys.readouterr().out == expected
+    (program,) = [p for p in made if p.name == "printing"]
+    assert program.native is not None
+    assert not program.bailouts
+
+
+def shifted(x: Any, c: Any) -> Any:
+    return x + c
+
+
+@pair_rule(shifted)
+def shifted_rule(x: Any, c: Any) -> Any:
+    return x + c, lambda a, b: a + b, lambda g: (g, thunk(lambda: np.sum(g)))
+
+
+functions.note({shifted}, has_fixed_form=False, is_new=True)
+
+
+def shifting(x: Any, m: Any) -> Any:
+    y = x * 1.0
+    for t in range(4):
+        z = shifted(y, m[0, t])
+        z[1:] *= 0.7
+        y = np.tanh(z)
+    return np.sum(y)
+
+
+def test_pullbacks_that_return_what_they_are_given(
+    check_machine_code: Callable, at_once: None
+) -> None:
+    """Such a cotangent outlives the shadow that the pullback was given."""
+    check_machine_code(shifting, lambda: (X * 1.0, M * 1.0), rtol=1e-12)
