@@ -192,6 +192,27 @@ def shared_memory_copied() -> None:
     assert np.array_equal(gradient(loss, np.arange(1.0, 7.0)), [2, 8, 6, 8, 0, 12])
 
 
+@entry("x.flat takes the same array in another order", MutationError)
+def flat_reads_what_it_writes() -> None:
+    def fill(x):
+        y = x * 1.0
+        y.flat[...] = y.T
+        return np.sum(y**2)
+
+    gradient(fill, np.arange(9.0).reshape(3, 3))
+
+
+@flat_reads_what_it_writes.instead("Write a copy")
+def flat_takes_a_copy() -> None:
+    def fill(x):
+        y = x * 1.0
+        y.flat[...] = y.T.copy()
+        return np.sum(y**2)
+
+    x = np.arange(9.0).reshape(3, 3)
+    assert np.array_equal(gradient(fill, x), 2 * x)
+
+
 @entry("A window of an array is written into", MutationError)
 def window_written() -> None:
     def loss(x):
