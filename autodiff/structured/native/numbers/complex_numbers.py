@@ -139,9 +139,11 @@ class ComplexNumbers(MathLibrary):
         re, im = parts
         kind, is_less = TYPES[letter], b.fcmp_ordered("<", re, im)
         least, most = b.select(is_less, re, im), b.select(is_less, im, re)
-        zero, one = ir.Constant(kind, 0.0), ir.Constant(kind, 1.0)
-        is_zero = b.fcmp_ordered("==", most, zero)
-        ratio = b.fdiv(least, b.select(is_zero, one, most))
+        one = ir.Constant(kind, 1.0)
+        is_zero = b.fcmp_ordered("==", most, ir.Constant(kind, 0.0))
+        # Not 1: LLVM would divide by `most` first, which raises a flag at 0, and then choose.
+        divisor = b.select(is_zero, ir.Constant(kind, 2.0), most)
+        ratio = b.fdiv(least, divisor)
         root = self.library("sqrt", [b.fadd(one, b.fmul(ratio, ratio))], letter)
         made = b.fmul(most, root)
         infinity = ir.Constant(kind, float("inf"))

@@ -156,6 +156,14 @@ def kept(c: Any, a: Any) -> Any:
     return s * t + complex(abs(s), a[0]) + s.imag
 
 
+def fractal(c: Any) -> Any:
+    z = np.zeros_like(c)
+    for _ in range(6):  # sizes of zeros, several at once
+        inside = abs(z) < 2.0
+        z[inside] = z[inside] ** 2 + c[inside]
+    return z
+
+
 def polar(c: Any, a: Any) -> Any:
     s = 0.0
     for i in range(len(a)):
@@ -168,6 +176,7 @@ CASES = [
     (escapes, (A, B)), (butterflies, (Z,)), (walk, (A,)), (films, (B, A)), (filters, (B, A)),
     (roots, (Z,)), (powers, (Z, B)), (waves, (Z, A)), (lists, (Z, A)), (kept, (Z, A)),
     (polar, (Z, A)),
+    (fractal, (np.linspace(-1.7, 0.4, 40) + 1j * np.linspace(-0.8, 0.9, 40),)),
 ]  # fmt: skip
 
 
