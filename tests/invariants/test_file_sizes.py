@@ -23,6 +23,7 @@ LONGER = {
     "tests/autodiff/autocompile/test_generated_control_flow.py": "the statements of one generator",
     "tests/autodiff/interop/test_pytorch.py": "every transformation of one adapter",
     "tests/autodiff/structured/test_levels.py": "every kernel by every transformation",
+    "tools/errors/programs/mutation.py": "a program for each error of writes, and one without it",
 }
 
 
