@@ -12,7 +12,6 @@ from autodiff.autocompile import call_records, why_not
 from tests.helpers import define
 
 W = np.array([0.3, -0.7, 1.1])
-GLOBAL = np.ones(3)
 LOG = []
 
 pytestmark = pytest.mark.usefixtures("soon")
@@ -218,101 +217,6 @@ def test_objects_made_by_the_function(f):
     assert any(record.hits for record in call_records.records.values())
 
 
-class Writer:
-    shared = []  # noqa: RUF012 - that is the matter
-    count = 0.0
-
-    def __init__(self, w):
-        self.w = w
-        self.held = GLOBAL
-
-    def into_an_argument(self):
-        self.w[0] = 5.0
-        return np.sum(self.w)
-
-    def into_a_global(self):
-        self.held += 1.0
-        return np.sum(self.held * self.w)
-
-    def into_an_element(self):
-        self.held[0] += 1.0
-        return np.sum(self.held * self.w)
-
-    def into_the_class(self):
-        self.shared.append(1.0)
-        return np.sum(self.w) * len(self.shared)
-
-    def a_counter(self):
-        Writer.count += 1.0
-        return np.sum(self.w) * self.count
-
-    def by_its_class(self):
-        type(self).count = self.count + 1.0
-        return np.sum(self.w) * self.count
-
-    def into_a_log(self):
-        LOG.append(1.0)
-        return np.sum(self.w) * len(LOG)
-
-
-HELD = Writer(np.ones(3))
-
-
-class Cached:
-    def __init__(self):
-        self.calls = 0.0
-
-    def loss(self, w):
-        self.calls += 1.0
-        return np.sum(w) * self.calls
-
-
-CACHED = Cached()
-
-
-def by_another_name(w, kind=Writer):
-    return kind.into_the_class(HELD) * np.sum(w)
-
-
-def of_a_class(w):
-    return Writer.into_the_class(HELD) * np.sum(w)
-
-
-def of_an_object(w):
-    return CACHED.loss(w)
-
-
-DIRECT = [
-    lambda w: Writer(w).into_an_argument(),
-    lambda w: Writer(w).into_a_global(),
-    lambda w: Writer(w).into_an_element(),
-    lambda w: Writer(w).into_the_class(),
-    lambda w: Writer(w).a_counter(),
-    lambda w: Writer(w).by_its_class(),
-    lambda w: Writer(w).into_a_log(),
-    lambda w: by_another_name(w),
-    of_a_class,
-    of_an_object,
-    CACHED.loss,
-]
-
-
-@pytest.mark.parametrize("f", DIRECT)
-def test_writes_outside_happen_at_each_call(f):
-    def outcomes(derivative):
-        GLOBAL[:], Writer.shared[:], LOG[:] = 1.0, [], []
-        Writer.count = CACHED.calls = 0.0
-        found = []
-        for _ in range(8):
-            w = np.array([0.5, 1.5, 2.5])
-            slope = derivative(f, w)
-            found.append([*slope, *w, *GLOBAL, Writer.count, CACHED.calls, len(LOG)])
-            found[-1].append(len(Writer.shared))
-        return found
-
-    np.testing.assert_allclose(outcomes(gradient), outcomes(as_traced))
-
-
 class PartOperators:
     def __init__(self, w):
         self.w = w
@@ -473,23 +377,3 @@ def test_few_programs_of_one_class_are_kept():
             gradient(m.loss, W)
     kept = [r for r in call_records.records.values() if r.variants]
     assert len(kept) == call_records.MOST_ALIKE
-
-
-class Returns:
-    def __init__(self):
-        self.copy = lambda: GLOBAL
-
-
-def writes_into_what_is_returned(w):
-    r = Returns()
-    a = r.copy()
-    a[0] = 2.0
-    return np.sum(a * w)
-
-
-def test_attributes_that_are_named_like_methods_of_arrays():
-    for derivative in (gradient, as_traced):
-        GLOBAL[:] = 1.0
-        for _ in range(8):
-            np.testing.assert_allclose(derivative(writes_into_what_is_returned, W), [2.0, 1.0, 1.0])
-        assert GLOBAL[0] == 2.0
