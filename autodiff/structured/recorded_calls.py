@@ -36,7 +36,7 @@ TOO_LONG, LONG_AS_SOURCE, LONG = 30_000, 8_000, 3_000
 """The most steps of an unrolled loop: if no step can run its program; if the program is not all
 machine code; and if straight-line code would not be much faster than the program. Longer recordings
 take seconds to compile."""
-_SECONDS_AS_SOURCE = 0.25
+SECONDS_AS_SOURCE = 0.25
 """The most seconds of a recording that a program can replace."""
 
 _SHARE_OF_COMPILING = 0.1
@@ -138,7 +138,7 @@ class Unrolled:
             return n >= TOO_LONG
         is_fast = runtime.has_llvm() or recording.holds_mostly_numbers()
         most = LONG_AS_SOURCE if is_fast else LONG
-        return seconds > _SECONDS_AS_SOURCE or n >= most or programs.turns(leaves) >= most
+        return seconds > SECONDS_AS_SOURCE or n >= most or programs.turns(leaves) >= most
 
 
 class ProgramStep:

@@ -5,9 +5,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from autodiff.compiler.tiering import budget
+from autodiff.structured import recorded_calls
 from tests import helpers
 
-budget.SECONDS = 600.0  # whether a program is made must not depend on how fast the machine is
+# Whether a program is made must not depend on how fast the machine is.
+budget.SECONDS = budget.AT_ONCE = 600.0
+recorded_calls.SECONDS_AS_SOURCE = 600.0
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from autodiff.compiler.compile_errors import BudgetExceededError
 
 SECONDS, TIMES, BYTES = 3.0, 20, 1 << 32
 _RECORDING = 0.6  # the share of the recording; the passes have the rest
-_AT_ONCE = 3.0  # seconds within which the first call may compile machine code, if requested
+AT_ONCE = 3.0  # seconds within which the first call may compile machine code, if requested
 
 clock = time.thread_time  # does not count what other processes take
 
@@ -76,7 +76,7 @@ class Budget:
 
     def allows(self, seconds: float) -> bool:
         """Whether the first call may compile machine code that takes so many seconds more."""
-        return self.spent + seconds <= max(_AT_ONCE, TIMES * self.inside)
+        return self.spent + seconds <= max(AT_ONCE, TIMES * self.inside)
 
     def check(self) -> None:
         """Raise if the time is up."""

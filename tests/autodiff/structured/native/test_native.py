@@ -345,6 +345,8 @@ def test_numpy_warns_where_it_does(made: list[Structured]) -> None:
 
 
 def test_machine_code_that_steps_aside_is_given_up(made: list[Structured]) -> None:
+    """First that of the whole function, then that of its loop alone."""
+
     def overflowing(x):
         y = x * 1.0
         for i in range(1, len(x)):
@@ -352,7 +354,7 @@ def test_machine_code_that_steps_aside_is_given_up(made: list[Structured]) -> No
         return y
 
     loss = lambda x: np.sum(overflowing(x)[:2])  # noqa: E731
-    for _ in range(6):
+    for _ in range(12):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             gradient(loss, np.ones(4))

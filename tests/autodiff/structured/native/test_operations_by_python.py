@@ -206,14 +206,6 @@ def shifted(x: Any, c: Any) -> Any:
     return x + c
 
 
-@pair_rule(shifted)
-def shifted_rule(x: Any, c: Any) -> Any:
-    return x + c, lambda a, b: a + b, lambda g: (g, thunk(lambda: np.sum(g)))
-
-
-functions.note({shifted}, has_fixed_form=False, is_new=True)
-
-
 def shifting(x: Any, m: Any) -> Any:
     y = x * 1.0
     for t in range(4):
@@ -227,4 +219,10 @@ def test_pullbacks_that_return_what_they_are_given(
     check_machine_code: Callable, at_once: None
 ) -> None:
     """Such a cotangent outlives the shadow that the pullback was given."""
+
+    @pair_rule(shifted)
+    def shifted_rule(x: Any, c: Any) -> Any:
+        return x + c, lambda a, b: a + b, lambda g: (g, thunk(lambda: np.sum(g)))
+
+    functions.note({shifted}, has_fixed_form=False, is_new=True)
     check_machine_code(shifting, lambda: (X * 1.0, M * 1.0), rtol=1e-12)

@@ -11,7 +11,7 @@ import pytest
 
 from autodiff import gradient
 from autodiff.structured.native import regions
-from autodiff.structured.native.arrays.element_loops import ElementLoops
+from autodiff.structured.native.arrays.fused_loops import FusedLoops
 from autodiff.structured.native.llvm.function_builder import I64, PTR, FunctionBuilder
 from autodiff.structured.native.llvm.modules import LLVMModule
 from autodiff.structured.native.lowered_values import Array
@@ -151,6 +151,7 @@ def test_what_leaves_where_python_raises_is_another_function() -> None:
         code = FunctionBuilder(unit, f"with_{raises}", [PTR, PTR, I64])
         to, given, n = code.function.args
         target = Array(np.dtype(np.float64), to, [n], [code.whole(8)], None)
-        elements = ElementLoops(code, Scalars(code, raises), None)
+        elements = FusedLoops(code, Scalars(code, raises), None)
         elements.write(target, Array(np.dtype(np.int64), given, [n], [code.whole(8)], None))
+        code.settle()
     assert [loop.may_fail for loop in unit.loops.values()] == [False, True]

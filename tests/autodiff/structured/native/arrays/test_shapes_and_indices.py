@@ -145,8 +145,8 @@ def test_a_shape_that_does_not_fit(traced: Callable) -> None:
         gradient(f, x, 5, argnums=0)
 
 
-def test_options_that_machine_code_does_not_take(made: list, traced: Callable) -> None:
-    """One loop stays NumPy source; the other one still becomes machine code."""
+def test_ranges_of_a_dtype(made: list, traced: Callable) -> None:
+    """Python makes the range, and machine code does the rest of the loop."""
 
     def f(x: Any) -> Any:
         s = 0.0
@@ -163,4 +163,5 @@ def test_options_that_machine_code_does_not_take(made: list, traced: Callable) -
         np.testing.assert_allclose(gradient(f, x), traced(f, x), rtol=1e-12)
     program = made[0]
     assert program.failure is None
-    assert program.native is None or "arange" in str(program.native.why)
+    assert program.native is not None
+    assert not program.native.why
