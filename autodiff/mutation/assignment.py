@@ -123,7 +123,8 @@ def _write_plainly(target: Tracer, index: Any, value: Any) -> bool:
     """
     if type(target._value) is not np.ndarray or value is target:
         return False
-    root, path, views = target, (), []
+    path: Path = ()
+    root, views = target, []
     if target._origin is None and target._views is None:
         is_held = sys.getrefcount(target._value) != HELD_ONCE or target._value.base is not None
     else:
