@@ -55,6 +55,20 @@ PLAIN = frozenset(
 )  # fmt: skip
 
 
+_FIXED = frozenset({int, type(Ellipsis), type(None), np.int64, np.int32})
+"""The types of indices that choose elements by their positions, each once, and stay as they are."""
+
+
+def is_fixed(index: Any) -> bool:
+    """Whether an index is basic, without arrays in it: a bound may be an array without axes."""
+    if type(index) is tuple:
+        return _FIXED.issuperset(map(type, index)) or all(map(is_fixed, index))
+    return type(index) in _FIXED or (
+        type(index) is slice
+        and _FIXED.issuperset((type(index.start), type(index.stop), type(index.step)))
+    )
+
+
 def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
     """Return the tape of the innermost level among the arguments; None if nothing is traced."""
     found: Tape | None = None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch import call as calls
-from autodiff.dispatch.arguments import PLAIN
+from autodiff.dispatch.arguments import PLAIN, is_fixed
 from autodiff.dispatch.call import CONFIG, NESTED, NO_RULE
 from autodiff.mutation.views import argument_itself, note_shared, settled
 from autodiff.trace.outer_products import OuterProducts
@@ -243,7 +243,8 @@ class Remade:
         if is_tracer(parent):
             return calls.call(self.f, tuple(args), self.options)
         # It is the array itself, or a cotangent of this shape: what else is traced is over.
-        return self.f(*[a if type(a) in PLAIN else settled(a) for a in args], **self.options)
+        given = [a if type(a) in PLAIN or is_fixed(a) else settled(a) for a in args]
+        return self.f(*given, **self.options)
 
 
 class OfLinear(Plan):
@@ -319,6 +320,16 @@ class LinearNode(PlannedNode):
         self.seen = seen
         self.options = options
         self.space: Any = None
+
+    def again(self, parent: int) -> LinearNode:
+        """Return the node of the same call with an argument at another place, of the same form."""
+        kind = type(self)
+        node: LinearNode = object.__new__(kind)
+        if kind is LinearNode:
+            node.plan, node.nested = self.plan, self.nested
+        node.parents = (parent,)
+        node.seen, node.options, node.space = self.seen, self.options, self.space
+        return node
 
     def seen_by(self, position: int) -> list:
         """Return the arguments of the adjoint for an argument."""

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.dispatch.arguments import is_fixed
 from autodiff.dispatch.call import NO_RULE
 from autodiff.dispatch.dispatch_cache import ways_of
 from autodiff.fastpath.codegen.node_code import SCOPE, quietly
 from autodiff.functions import OPERATORS
-from autodiff.mutation.assignment import is_fixed
 from autodiff.numpy_api import operators as operators  # the general methods, which these call
 from autodiff.trace.tape import CONSTANT, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer

@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch import call as calls
-from autodiff.dispatch.arguments import PLAIN, innermost, of_level
+from autodiff.dispatch.arguments import PLAIN, innermost, is_fixed, of_level
 from autodiff.dispatch.call import as_array
+from autodiff.dispatch.plan_types import LinearNode
 from autodiff.errors import MutationError, untraced_array
 from autodiff.mutation.escape_check import HELD_ONCE
 from autodiff.mutation.memory_layout import (
@@ -30,7 +31,7 @@ from autodiff.mutation.memory_layout import (
     overlaps,
     reads_what_it_writes,
 )
-from autodiff.mutation.write_nodes import BasicWrite, Path, Write, recorder_of
+from autodiff.mutation.write_nodes import Path, Write, recorder_of
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import is_recording
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
@@ -41,6 +42,8 @@ _WRITEABLE = 0x0400  # NPY_ARRAY_WRITEABLE
 
 def root_and_path(target: Tracer) -> tuple[Tracer, Path]:
     """Return the array that `target` is a view of, and the steps from that array to `target`."""
+    if target._origin is None:
+        return target, ()
     path: list[Callable] = []
     while target._origin is not None:
         path.append(target._origin.make)
@@ -62,7 +65,7 @@ def family(root: Tracer) -> list[Tracer]:
 def assign_item(target: Tracer, index: Any, value: Any) -> None:
     """Do ``target[index] = value``."""
     _check_thread(target, value)
-    if _write_alone(target, index, value):
+    if _write_plainly(target, index, value):
         return
     if not isinstance(target, np.ndarray):
         untraced(target)[index] = value  # raises the value's own error
@@ -110,33 +113,27 @@ def is_writeable(x: np.ndarray) -> bool:
     return bool(x.flags.num & _WRITEABLE)
 
 
-_FIXED = frozenset({int, type(Ellipsis), type(None), np.int64, np.int32})
-"""The types of indices that choose elements by their positions, each once, and stay as they are."""
 _NUMBERS = frozenset({float, np.float64, int})
 
 
-def _bounds(index: slice) -> tuple[Any, Any, Any]:
-    return index.start, index.stop, index.step
-
-
-def is_fixed(index: Any) -> bool:
-    """Whether an index is basic, without arrays in it: a bound may be an array without axes."""
-    if type(index) is tuple:
-        return _FIXED.issuperset(map(type, index)) or all(map(is_fixed, index))
-    return type(index) in _FIXED or (
-        type(index) is slice and _FIXED.issuperset(map(type, _bounds(index)))
-    )
-
-
-def _write_alone(target: Tracer, index: Any, value: Any) -> bool:
-    """Write into an array that is no view and has none; return whether it did.
+def _write_plainly(target: Tracer, index: Any, value: Any) -> bool:
+    """Write plain numbers into a plain array of one tape, or a view of it; return whether it did.
 
     If somebody else holds the array, a pullback say, a copy takes its place first.
     """
-    is_held = sys.getrefcount(target._value) != HELD_ONCE
-    array, tape, kind = target._value, target._tape, type(value)
-    if type(array) is not np.ndarray or value is target or not _is_no_view(target):
+    if type(target._value) is not np.ndarray or value is target:
         return False
+    path: Path = ()
+    root, views = target, []
+    if target._origin is None and target._views is None:
+        is_held = sys.getrefcount(target._value) != HELD_ONCE or target._value.base is not None
+    else:
+        root, path = root_and_path(target)
+        if type(root._value) is not np.ndarray:
+            return False
+        views = family(root)[1:]
+        is_held = not _is_exclusive(root, views)
+    array, tape, kind = root._value, root._tape, type(value)
     x, place = value, None
     if kind is FloatTracer or kind is Tracer:
         x = value._value
@@ -144,28 +141,60 @@ def _write_alone(target: Tracer, index: Any, value: Any) -> bool:
             if tape is not CONSTANT and tape is not value._tape:
                 return False
             tape, place = value._tape, value._index
+    is_array = type(x) is np.ndarray and x.dtype.kind == "f"
     if (
         (not tape.records and tape is not CONSTANT)
         or array.dtype.kind != "f"
         or not array.flags.writeable
-        or not (type(x) in _NUMBERS or (type(x) is np.ndarray and x.dtype.kind == "f"))
-        or not is_fixed(index)
+        or not (is_array or type(x) in _NUMBERS)
+        or (is_array and (is_held or views) and np.may_share_memory(x, array))
+        or (views and not all(is_writeable(view._value) for view in views))
     ):
         return False
-    if is_held or array.base is not None:
-        if type(x) is np.ndarray and np.may_share_memory(x, array):
+    is_basic = is_fixed(index)
+    if not is_basic:
+        index = frozen(index)
+        if recorder_of(index) is not None:
             return False
+    if is_held:
         array = copy_of(array)
-        array[index] = x
-        target._value = array
+    if path:
+        _put(array, path, index, x)
     else:
         array[index] = x
+    root._value, before = array, root._index
     if tape is not CONSTANT:
-        is_left = target._tape is tape and not _is_whole(target, (), index)
-        before = target._index if is_left else None
-        node = BasicWrite(before, place, index, getattr(x, "shape", ()), ProjectTo(array))
-        target._tape, target._index = tape, tape.add(node)
+        is_left = root._tape is tape and not _is_whole(root, path, index)
+        space = tape.nodes[before].space if root._tape is tape else ProjectTo(array)
+        node = Write(
+            before if is_left else None, place, path, index, getattr(x, "shape", ()), space,
+            axes_in_memory(array) if path else None, None, is_basic,
+        )  # fmt: skip
+        root._tape, root._index = tape, tape.add(node)
+    if views:
+        _follow(views, {id(root): before}, is_held)
     return True
+
+
+def _follow(views: list[Tracer], places: dict[int, Any], are_copied: bool) -> None:
+    """Have views show what has been written into their parents, perhaps in a copy of the memory.
+
+    Each keeps its array, and is recorded again as the same view of what the parent is now. `places`
+    has the places on the tape that the members of the family had before.
+    """
+    for view in views:
+        parent, node = view._origin.parent, None
+        tape = parent._tape
+        if tape is not CONSTANT:
+            node = tape.nodes[view._index] if view._tape is tape else None
+            if not isinstance(node, LinearNode) or node.parents != (places.get(id(parent)),):
+                _renew(view)
+                continue
+        if are_copied:
+            view._value = view._origin.make(parent._value)
+        if node is not None:
+            places[id(view)] = view._index
+            view._index = tape.add(node.again(parent._index))
 
 
 def _is_no_view(target: Tracer) -> bool:
@@ -210,7 +239,9 @@ def frozen(index: Any) -> Any:
     if type(index) is np.ndarray:
         return index.copy()
     if type(index) is slice:
-        return index if is_fixed(index) else slice(*map(frozen, _bounds(index)))
+        return (
+            index if is_fixed(index) else slice(*map(frozen, (index.start, index.stop, index.step)))
+        )
     if type(index) is list:
         return untraced(as_array([untraced(i) for i in index])) if index else index.copy()
     return tuple([frozen(i) for i in index]) if type(index) is tuple else index
@@ -236,20 +267,24 @@ def check_cast(plain: np.ndarray, new: Any, fits: bool = True) -> None:
 
 def _write_constant(root: Tracer, path: Path, index: Any, value: Any) -> None:
     """Write an untraced value into an array that is not traced (yet)."""
-    if _is_exclusive(root, family(root)):
+    views = family(root)[1:]
+    if _can_change(root, views):
         _put(root._value, path, index, value)
         return
-    _replace(root, _replaced(root._value, path, index, value), root._tape, root._index)
+    _replace(root, views, _replaced(root._value, path, index, value), root._tape, root._index)
 
 
-def _is_exclusive(root: Tracer, members: list[Tracer]) -> bool:
-    """Whether only the family holds the memory of the root."""
-    if root._value.base is not None or not root._value.flags.writeable:
+def _is_exclusive(root: Tracer, views: list[Tracer]) -> bool:
+    """Whether only a root and its views hold its memory."""
+    # Each member of the family holds its own array, and the array of each view holds the root's.
+    if sys.getrefcount(root._value) != len(views) + HELD_ONCE or root._value.base is not None:
         return False
-    # Each member holds its own array, and the array of each view holds the root's.
-    if sys.getrefcount(root._value) != len(members) - 1 + HELD_ONCE:
-        return False
-    return all(sys.getrefcount(m._value) == HELD_ONCE for m in members[1:])
+    return not views or all(sys.getrefcount(view._value) == HELD_ONCE for view in views)
+
+
+def _can_change(root: Tracer, views: list[Tracer]) -> bool:
+    """Whether a write may change the memory of a root, which nobody else holds."""
+    return is_writeable(root._value) and _is_exclusive(root, views)
 
 
 def _replaced(before: np.ndarray, path: Path, index: Any, value: Any) -> np.ndarray:
@@ -267,12 +302,12 @@ def _put(array: np.ndarray, path: Path, index: Any, value: Any) -> None:
         region = step(region)
     if not region.flags.writeable:
         raise ValueError("assignment destination is read-only")
-    if region.size and overlaps(region):
+    if region.size and not region.flags.forc and overlaps(region):
         raise MutationError(
             "an array is written into whose elements stand for one another (it was broadcast, or "
             "consists of windows). Write into a copy: x = x.copy()."
         )
-    if path and region.size and not np.may_share_memory(region, array):
+    if path and region.base is not array and region.size and not np.may_share_memory(region, array):
         raise MutationError(
             "a view of a traced array is written into that a copy of the array has no view for. "
             "Write into the array itself."
@@ -284,10 +319,11 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
     """Write on the innermost trace level, that of `tape`."""
     new = of_level(value, tape)
     tape.check_open()
+    views = family(root)[1:]
     if tape.program:
-        can_change = root._tape is tape and _is_exclusive(root, family(root))
+        can_change = root._tape is tape and _can_change(root, views)
         written, at = tape.write(root, path, index, value, can_change)
-        _replace(root, written, tape, at)
+        _replace(root, views, written, tape, at)
         return
     if bare(root).dtype.kind not in "fc":  # only a recording may write its values into it
         raise untraced_array(bare(root), "")
@@ -299,7 +335,7 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
     is_here = (root._tape is tape or root._tape is CONSTANT) and recorder is None
     if is_tracer(new) or not is_here or is_tracer(root._value):
         after = _written_outside(of_level(root, tape), path, index, new)
-    elif _is_exclusive(root, family(root)):
+    elif _can_change(root, views):
         _put(root._value, path, index, new)
         after = root._value
     else:
@@ -311,7 +347,7 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
         space, axes = ProjectTo(bare(after)), axes_in_memory(bare(after)) if path else None
         node = Write(parents[0], parents[1], path, index, np.shape(new), space, axes, recorder)
         place = tape.add(node)
-    _replace(root, after, tape, place)
+    _replace(root, views, after, tape, place)
 
 
 def _is_whole(root: Tracer, path: tuple, index: Any) -> bool:
@@ -334,11 +370,12 @@ def _is_whole(root: Tracer, path: tuple, index: Any) -> bool:
     )
 
 
-def _replace(root: Tracer, value: Any, tape: Any, place: Any) -> None:
+def _replace(root: Tracer, views: list[Tracer], value: Any, tape: Any, place: Any) -> None:
     """Put another array into a tracer and its views; read-only ones stay read-only."""
-    read_only = [member for member in family(root) if not is_writeable(bare(member))]
+    read_only = [member for member in (root, *views) if not is_writeable(bare(member))]
     root._value, root._tape, root._index = value, tape, place
-    _renew_views(root)
+    for view in views:
+        _renew(view)
     for member in read_only:  # last, since a new view of a read-only array would be read-only too
         bare(member).flags.writeable = False
 
@@ -372,15 +409,14 @@ def _written_outside(before: Any, path: Path, index: Any, new: Any) -> Tracer:
     return copy
 
 
-def _renew_views(root: Tracer) -> None:
-    """Make the living views anew after the root has changed."""
-    for member in family(root)[1:]:
-        made = member._origin.make(member._origin.parent)
-        if is_tracer(made):
-            member._value, member._tape, member._index = made._value, made._tape, made._index
-            disown(made)
-        else:
-            member._value = made
+def _renew(view: Tracer) -> None:
+    """Make a living view anew after its parent has changed."""
+    made = view._origin.make(view._origin.parent)
+    if is_tracer(made):
+        view._value, view._tape, view._index = made._value, made._tape, made._index
+        disown(made)
+    else:
+        view._value = made
 
 
 def disown(made: Tracer) -> None:

@@ -62,6 +62,10 @@ _HOLD: tuple[type[Collection], ...] = (
 )
 
 
+_COMPARED = frozenset({int, str, slice, float, bool})
+"""The most frequent classes of keys and indices, which are compared by their values."""
+
+
 def holds(container: Any, x: Any) -> bool:
     """Return ``x in container`` for an object that is compared by identity."""
     if isinstance(container, _HOLD):
@@ -71,7 +75,7 @@ def holds(container: Any, x: Any) -> bool:
 
 def as_key(x: Any, container: Any) -> Any:
     """Return what an object is for the user in a dict or other container; itself if it is not."""
-    if not (isinstance(container, _HOLD) and is_by_identity(x)):
+    if type(x) in _COMPARED or not (isinstance(container, _HOLD) and is_by_identity(x)):
         return x
     is_known = original(x) is not x or program_tape() is None
     if is_known and not isinstance(container, (list, tuple)) and x in container:

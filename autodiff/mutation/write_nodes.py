@@ -11,7 +11,7 @@ import numpy as np
 
 from autodiff.mutation.memory_layout import axes_in_memory, places_of
 from autodiff.trace.tape import Cotangents
-from autodiff.trace.tracer import bare, is_tracer
+from autodiff.trace.tracer import Tracer, bare, is_tracer
 from chainrules_core import unbroadcast
 
 Path = tuple[Callable[[Any], Any], ...]
@@ -41,6 +41,8 @@ class Write:
         The order of the array's axes in memory, as of `axes_in_memory`.
     recorder : Any
         The recording that the index belongs to, if any.
+    is_basic : bool
+        Whether the index is basic, and the arrays hold real numbers.
     """
 
     before: int | None
@@ -51,9 +53,44 @@ class Write:
     space: Any
     axes: tuple[int, ...] | None = None
     recorder: Any = None
+    is_basic: bool = False
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
         """Propagate the cotangent to the array before and to the value."""
+        if not self.is_basic or type(y_bar) is not np.ndarray:
+            self._hand_on(y_bar, bars)
+            return
+        j, index = self.before, self.index
+        if j is not None and not bars.owns_current:
+            y_bar = y_bar.copy()
+        region = y_bar
+        for step in self.path:
+            region = step(region)
+        if self.path and not self._is_part(region, y_bar):
+            self._hand_on(y_bar, bars)
+            return
+        if self.value is not None:
+            bar = region[index]
+            if bar.shape != self.shape:
+                bar = of_shape(bar, self.shape)
+            if type(bar) is not np.ndarray:
+                bar = float(bar)
+            elif bar.base is not None:
+                bar = bar.copy()
+            bars.put(self.value, bar, True)
+        if j is not None:
+            region[index] = 0.0
+            before = bars.values[j]
+            if before is None:  # in the space of the array before, which is that of this one
+                bars.values[j], bars.owned[j] = y_bar, 1
+            else:
+                bars.accumulate(j, before, y_bar, True)
+
+    def _is_part(self, region: Any, y_bar: np.ndarray) -> bool:
+        """Whether what the path leads to is the same part of a cotangent as of the array."""
+        return np.may_share_memory(region, y_bar) and axes_in_memory(y_bar) == self.axes
+
+    def _hand_on(self, y_bar: Any, bars: Cotangents) -> None:
         region, place, part = y_bar, self.index, None
         in_place = type(y_bar) is np.ndarray and self.recorder is None
         if in_place and self.before is None and not self.path and self.value is not None:
@@ -68,9 +105,7 @@ class Write:
                 y_bar = region = y_bar.copy()
             for step in self.path:
                 region = step(region)
-            in_place = not self.path or (
-                np.may_share_memory(region, y_bar) and axes_in_memory(y_bar) == self.axes
-            )
+            in_place = not self.path or self._is_part(region, y_bar)
         recorder = y_bar._tape if is_tracer(y_bar) else self.recorder
         is_recorded = recorder is not None and recorder.program and not self.path
         if not in_place and not is_recorded:
@@ -148,52 +183,18 @@ def _others(shape: tuple, places: Any) -> np.ndarray:
     return mask
 
 
-class BasicWrite:
-    """An array in which a basic index chooses the elements that are replaced.
+def kept_part(x: Tracer) -> np.ndarray:
+    """Return what a node keeps of a view: a copy, if the array behind it has been written into.
 
-    Attributes
-    ----------
-    before, value, index, shape, space
-        As of `Write`.
+    If the node kept the view itself, the next write would have to copy the whole array.
     """
-
-    __slots__ = ("before", "index", "shape", "space", "value")
-
-    def __init__(
-        self, before: int | None, value: int | None, index: Any, shape: tuple, space: Any
-    ) -> None:
-        self.before = before
-        self.value = value
-        self.index = index
-        self.shape = shape
-        self.space = space
-
-    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Propagate the cotangent to the array before and to the value."""
-        index = self.index
-        if type(y_bar) is not np.ndarray:
-            write = Write(self.before, self.value, (), index, self.shape, self.space)
-            write.hand_on(y_bar, bars, strong)
-            return
-        if self.value is not None:
-            bar = y_bar[index]
-            if bar.shape != self.shape:
-                bar = of_shape(bar, self.shape)
-            if type(bar) is not np.ndarray:
-                bar = float(bar)
-            elif bar.base is not None:
-                bar = bar.copy()
-            bars.put(self.value, bar, True)
-        j = self.before
-        if j is not None:
-            if not bars.owns_current:
-                y_bar = y_bar.copy()
-            y_bar[index] = 0.0
-            before = bars.values[j]
-            if before is None:  # in the space of the array before, which is that of this one
-                bars.values[j], bars.owned[j] = y_bar, 1
-            else:
-                bars.accumulate(j, before, y_bar, True)
+    root = x
+    while root._origin is not None:
+        root = root._origin.parent
+    value: np.ndarray = x._value
+    if root is x or root._tape is not x._tape:
+        return value
+    return value.copy("K") if type(x._tape.nodes[root._index]) is Write else value
 
 
 def of_shape(bar: Any, shape: tuple) -> Any:
@@ -215,7 +216,8 @@ def last_writes(shape: tuple, index: Any) -> np.ndarray | None:
         for part in _parts_of(index)
     ):
         return None
-    written = np.zeros(shape, np.intp)
-    ticket = np.arange(written[index].size).reshape(written[index].shape)
+    written = np.empty(shape, np.intp)  # of which only what is written is read
+    places = written[index]
+    ticket = np.arange(places.size).reshape(places.shape)
     written[index] = ticket
     return written[index] == ticket

@@ -28,6 +28,7 @@ from autodiff.fastpath.elementwise_nodes import (
     ALONE,
     SMALL,
 )
+from autodiff.mutation.write_nodes import kept_part
 from autodiff.partial_source import NoSourceError, Printer
 from autodiff.trace.tape import CONSTANT, FLOAT64, IN_TUPLE, PASSED, Forward, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer
@@ -62,6 +63,7 @@ SCOPE: dict[str, Any] = {
     "float64": np.float64,
     "getrefcount": sys.getrefcount,
     "has_nan": has_nan,
+    "kept_part": kept_part,
     "inf": math.inf,  # as floats are shown
     "nan": math.nan,
     "ndarray": _ndarray,
@@ -74,6 +76,8 @@ SCOPE: dict[str, Any] = {
 """The global scope of all generated code."""
 
 
+KEPT_PART = "({x} if {x}.base is None else kept_part({given}))"
+"""The source of what a node keeps of a traced array."""
 STORE = """\
 before = values[j]
         if before is None:

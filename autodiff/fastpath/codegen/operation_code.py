@@ -23,6 +23,7 @@ import numpy as np
 from autodiff.dispatch import dispatch_cache
 from autodiff.dispatch.call import NO_RULE
 from autodiff.fastpath.codegen.node_code import (
+    KEPT_PART,
     NUMBERS,
     SCOPE,
     STORE,
@@ -86,7 +87,7 @@ _OF_CONSTANTS = """\
         return y
     return Tracer(y, CONSTANT, -1) if y.dtype.kind in "fc" else NO_RULE
 """
-_KEPT = '{x} = {x}.copy("K") if {x}.nbytes <= tape.small else tape.kept({x})'
+_KEPT = '({x}.copy("K") if {x}.nbytes <= tape.small else tape.kept({x}))'
 
 # -- the backward sweep --------------------------------------------------------------------------
 
@@ -310,10 +311,11 @@ class OperationGenerator:
         return "".join(f"{self.given[i]}._index, " for i in self.wanted)
 
     def keep(self, seen: Iterable[str]) -> None:
-        """Write copies of the arrays that a node keeps and that the user may write into."""
+        """Write copies of the arrays that a node keeps and that may be written into."""
         for i, x in enumerate(self.plain):
-            if x in seen and i not in self.wanted and self.is_array[i]:
-                self.lines.append(_KEPT.format(x=x))
+            if x in seen and self.is_array[i]:
+                kept = KEPT_PART if i in self.wanted else _KEPT
+                self.lines.append(f"{x} = {kept.format(x=x, given=self.given[i])}")
 
     # -- the backward sweep ----------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from autodiff.dispatch import call as calls, dispatch_cache
 from autodiff.dispatch.plan_types import OfConstant, OfHand, OfLinear, Plan, Remade
 from autodiff.fastpath import scalar_methods
 from autodiff.fastpath.codegen import plan_jvp_code
-from autodiff.fastpath.codegen.node_code import SCOPE, planned_node_class
+from autodiff.fastpath.codegen.node_code import KEPT_PART, SCOPE, planned_node_class
 from autodiff.trace.tape import FLOAT
 from autodiff.trace.tracer import TRACERS, bare, note_origin
 from chainrules_core import ProjectTo
@@ -228,7 +228,7 @@ class _PlanGenerator:
         self.scope["Node"] = planned_node_class(plan, kinds)
         if isinstance(plan, OfLinear):
             self.add(f"y = {self.call('f')}")
-            seen = [*bound]
+            seen = [self.kept(x, place) for x, place in zip(bound, places, strict=True)]
             for i in plan.as_spaces:
                 place = places[i]
                 is_array = self.traced[place] and self.is_array(place)
@@ -261,6 +261,12 @@ class _PlanGenerator:
             same="".join(f" or y is {x}" for x in arrays),
             views=self.views(places, bound, options),
         )
+
+    def kept(self, x: str, place: int) -> str:
+        """Return the source of what a node keeps of an argument."""
+        if place < 0 or not self.traced[place] or not self.is_array(place):
+            return x
+        return KEPT_PART.format(x=x, given=self.given[place])
 
     def views(self, places: list[int], bound: list[str], options: str) -> str:
         """Return the source that notes of which traced array the result is a view."""

@@ -72,11 +72,11 @@ def read(owner: Any, name: str) -> Any:
     kind = type(owner)
     try:
         getter = _lasting_getters[kind, name]
-    except KeyError:
+    except KeyError:  # of a class that may be gone soon, or read for the first time
         getter = _getters.of(kind, name)
+        return getattr(owner, name) if getter is None else getter(owner)
     if getter is None:
-        if caches.stays(kind):
-            call_site_cache.read_as_ever(kind, name)
+        call_site_cache.read_as_ever(kind, name)
         return getattr(owner, name)
     if (kind is Tracer or kind is FloatTracer) and name != "__array__":
         call_site_cache.read_as_ever(kind, name)

@@ -16,7 +16,8 @@ from tests.helpers import define
 
 INDICES = (
     "i", "-1", "i:", "::2", "::-1", ":, 1", "i, 2", "..., 0", "1:3, i:", ":", "...", "i, None",
-    "np.int64(1)", "(0, slice(None))",
+    "np.int64(1)", "(0, slice(None))", "[0, 2]", "[i, 2, i]", "np.array([1, -1])", "x[:, 1] > 0",
+    "y > 0.1", "[i], 1:", "np.ix_([0, 2], [1, 3])",
 )  # fmt: skip
 VALUES = (
     "s", "2.0", "x[0]", "x[1:]", "C[i]", "y[0]", "y[i, 1]", "x[None, i]", "np.sin(y[1])", "v",

@@ -11,6 +11,9 @@ import pytest
 import autodiff
 from autodiff import MutationError, gradient
 from autodiff.dispatch.call import call
+from autodiff.mutation import assignment
+from autodiff.mutation.memory_layout import copy_of
+from autodiff.structured import calls
 from chainrules_core import NoTangent, rrule, unthunk
 from tests.helpers import check_gradient
 
@@ -140,6 +143,40 @@ def test_rows_of_a_matrix_are_written() -> None:
         return np.sum(A * A[::-1])
 
     check_gradient(f, X)
+
+
+def by_product(y: Any, x: Any, i: int) -> Any:
+    return y[i - 1] * x * y[i - 2]
+
+
+def by_matrix(y: Any, x: Any, i: int) -> Any:
+    return np.outer(x, x) @ y[i - 1]
+
+
+@pytest.mark.parametrize("row_of", [by_product, by_matrix])
+def test_rows_made_of_rows_leave_the_array_where_it_is(row_of: Callable, monkeypatch: Any) -> None:
+    """Nodes keep copies of rows: if they kept views, each write would copy the whole array."""
+    monkeypatch.setattr(calls.Settings, "enabled", False)
+    copied = []
+
+    def noted(x: Any) -> Any:
+        copied.append(x.shape)
+        return copy_of(x)
+
+    def f(x: Any) -> Any:
+        y = np.ones((40, 3))
+        for i in range(2, 40):
+            y[i] = row_of(y, x, i) * 0.9
+        return np.sum(y[-1] * W)
+
+    before = autodiff.automatic_compile(False)
+    try:
+        check_gradient(f, 1.0 + 0.1 * X)
+        monkeypatch.setattr(assignment, "copy_of", noted)
+        gradient(f, X)
+    finally:
+        autodiff.automatic_compile(before)
+    assert copied.count((40, 3)) <= 1  # before it holds traced values
 
 
 def test_the_parts_of_an_output_may_be_views() -> None:
