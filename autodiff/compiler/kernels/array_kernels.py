@@ -1,4 +1,4 @@
-"""Machine code for sections of a program on floats and small arrays, if llvmlite is installed.
+"""Machine code for sections of a program on floats and arrays, if llvmlite is installed.
 
 A NumPy call takes at least half a microsecond, however small the arrays are. Steps that can be
 lowered to loop nests are grouped into kernels if there are enough of them, even if independent
@@ -49,10 +49,8 @@ def is_installed() -> bool:
     return importlib.util.find_spec("llvmlite") is not None
 
 
-def with_kernels(
-    program: Program, forced: bool, fewest: int = 0, strides: dict[int, tuple] | None = None
-) -> Program | None:
-    """Replace the sections of a program on small arrays by kernels; return None if there are none.
+def with_kernels(program: Program, forced: bool, fewest: int = 0) -> Program | None:
+    """Replace the sections of a program by kernels; return None if there are none.
 
     Parameters
     ----------
@@ -62,9 +60,6 @@ def with_kernels(
         Whether a kernel may also have few steps, or many lines.
     fewest : int, optional
         The fewest steps of a kernel.
-    strides : dict, optional
-        Input → its strides in elements, if it is not C-contiguous. Kernels are specialized for
-        these strides, so the caller must not pass arrays with others.
     """
     program = with_sums_of_squares(counts_to_floats(program))
     steps = program.steps
@@ -86,7 +81,7 @@ def with_kernels(
             return None
         groups = [n if m and n in chosen else None for n, m in zip(levels, is_mine, strict=True)]
         try:
-            new = _with_groups(program, origin, levels, groups, forced, strides or {}, made)
+            new = _with_groups(program, origin, levels, groups, forced, made)
         except _GroupError as error:
             parts = min(error.parts, size[error.level] // fewest)
             if parts > 1:
@@ -140,7 +135,6 @@ def _with_groups(
     levels: list[float],
     groups: list[float | None],
     forced: bool,
-    strides: dict[int, tuple],
     made: dict[tuple, list[Step]],
 ) -> list[Step]:
     """Return the steps in order of level, with a kernel in place of each group.
@@ -164,7 +158,7 @@ def _with_groups(
             key = (*map(id, group), *outs)
             try:
                 if key not in made:
-                    made[key] = _as_kernel(group, metas, origin, outs, forced, strides)
+                    made[key] = _as_kernel(group, metas, origin, outs, forced)
             except NotLowerableError as error:
                 raise _GroupError(level, getattr(error, "parts", 1)) from error
             new.extend(made[key])
@@ -232,10 +226,9 @@ def _as_kernel(
     origin: dict[int, Step],
     outs: list[int],
     forced: bool,
-    strides: dict[int, tuple],
 ) -> list[Step]:
     """Return steps that run a group as a kernel, and take its results apart."""
-    reader = Lowerer(metas, origin, strides)
+    reader = Lowerer(metas, origin)
     for step in group:
         reader.read(step)
     made = {s.out for s in group}
@@ -335,8 +328,7 @@ class Kernel:
                 floats.append(f"{x} = float({x})")
             elif g.dtype == np.bool_:
                 floats.append(f"{x} = {x} * 1.0")
-            is_fixed = g is None or g.strides is not None
-            ordered.append(x if is_fixed else f"require({x}, None, 'CA')")
+            ordered.append(x if g is None else f"require({x}, None, 'CA')")
         lines = ["try: s = memory.pop()", "except IndexError: s = empty(size)"]
         lines += [
             f"if p{k} is None: p{k} = empty({metas[k].shape!r}, '{_dtype_in_memory(metas[k])}')"
@@ -408,9 +400,7 @@ def _parameter(x: Any, reader: Lowerer) -> ArrayParameter | None:
     meta = reader.metas[x.i] if type(x) is Ref else x
     if not meta.shape:
         return None
-    strides = reader.strides.get(x.i) if type(x) is Ref else None
-    n = meta.dtype.itemsize
-    return ArrayParameter(meta.shape, meta.dtype, strides and tuple([n * s for s in strides]))
+    return ArrayParameter(meta.shape, meta.dtype)
 
 
 def _dtype_in_memory(meta: Meta) -> np.dtype:
