@@ -35,9 +35,8 @@ class Fold:
     place : str
         The offset of the result in the memory; empty if it is a number.
     steps : list of int, optional
-        The stride of the result in each loop: 0 in those that reduce. None if the loops follow.
-    is_begun : bool
-        Whether another object has begun to fold, outside of loops over blocks of rows.
+        The stride of the result in each loop: 0 in those that reduce. None if nests follow that
+        run for a few rows at a time: other objects continue there what this one begins.
 
     Attributes
     ----------
@@ -45,18 +44,16 @@ class Fold:
         Whether the innermost loop reduces, to an element of the result.
     """
 
-    def __init__(
-        self, w: LoopWriter, p: int, place: str, steps: list[int] | None, is_begun: bool = False
-    ) -> None:
+    def __init__(self, w: LoopWriter, p: int, place: str, steps: list[int] | None) -> None:
         self.w, self.p, self.op = w, p, w.ops[p]
         self.place = place
         self.start = constant(float(self.op.extra[0]))
         self.is_row = place != "" and steps is not None and 0 in steps[-1:]
-        is_whole = steps is None or (is_begun and not self.op.extra[-1][0])
+        is_whole = steps is None or not all(self.op.extra[-1][: len(w.row)])
         self._is_in_memory = place != "" and (
             is_whole or not (self.is_row and all((steps or [])[:-1]))
         )
-        if is_begun:
+        if w.row:
             return
         if self._is_in_memory:
             w.fill(place, self.op.size, self.start)

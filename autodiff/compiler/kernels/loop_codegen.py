@@ -23,7 +23,7 @@ from autodiff.compiler.kernels.loop_ir import (
 )
 from autodiff.compiler.kernels.memory_planner import MemoryPlan
 from autodiff.compiler.kernels.op_codegen import write_operation
-from autodiff.compiler.kernels.row_blocks import rows_in_block
+from autodiff.compiler.kernels.row_blocks import axes_of_rows, rows_in_block
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.domain_guards import SOURCES
 from autodiff.functions import facts_of, known
@@ -61,7 +61,7 @@ class LoopWriter(MemoryPlan):
         self.nests = 0
         self._indent = ""
         self._temporaries = 0
-        self._row = self._rows = ""  # the first row of a block, and how many there are
+        self.row: list[str] = []  # the index of the first row of a block
 
     # -- operands --------------------------------------------------------------------------------
 
@@ -88,8 +88,12 @@ class LoopWriter(MemoryPlan):
 
     def _in_row(self, offset: int, strides: tuple, is_block: bool = False) -> str:
         """Return an offset, moved to the first row of a block unless memory has only the block."""
-        moved = self._row and strides and not is_block
-        return at(str(offset), term_of(strides[0], self._row)) if moved else str(offset)
+        pairs = () if is_block else zip(strides, self.row, strict=False)
+        return at(str(offset), [term for s, i in pairs for term in term_of(s, i)])
+
+    def _inside(self, strides: tuple) -> tuple:
+        """Return the strides, or the lengths, of the axes of a block of rows."""
+        return strides[max(0, len(self.row) - 1) :]
 
     def target(self, p: int, offset: int = 0) -> str:
         """Return the offset of an element of a result: by default of the first."""
@@ -195,7 +199,7 @@ class LoopWriter(MemoryPlan):
         Return the terms of the index for each of the strides, and the loop variables. `between` is
         called before the innermost loop, with the terms so far and the strides in that loop.
         """
-        loops = _loops(shape, strides, self._rows)
+        loops = _loops(shape, strides, "rows" if self.row else "")
         terms: list[list[str]] = [[] for _ in strides]
         variables = []
         for k, (n, steps) in enumerate(loops):
@@ -216,20 +220,23 @@ class LoopWriter(MemoryPlan):
 
     def _band(self, band: list[FusionGroup]) -> None:
         """Write nests that run for one block of rows after the other."""
-        n, rows = band[0].shape[0], rows_in_block(band)
+        k, rows = axes_of_rows(band), rows_in_block(band)
+        *first, n = band[0].shape[:k]
         numbers = []
         for p in [p for item in band for p in item.positions if self.ops[p].kind in FOLDS]:
             fold = Fold(self, p, self.target(p) if self.ops[p].shape else "", None)
             if not self.ops[p].shape:
                 numbers.append(fold)
+        self.row = [f"row{d}" for d in range(k)]
+        for variable, m in zip(self.row, first, strict=False):
+            self.enter(variable, m)
         self.enter("block", -(-n // rows))
-        self.write(f"row = {rows} * block")
-        self.write(f"rows = {rows} if row + {rows} <= {n} else {n} - row")
-        self._row, self._rows = "row", "rows"
+        self.write(f"{self.row[-1]} = {rows} * block")
+        self.write(f"rows = {rows} if {self.row[-1]} + {rows} <= {n} else {n} - {self.row[-1]}")
         for item in band:
             self._group(item.positions, item.shape, item.recomputed)
-        self._row = self._rows = ""
-        self.leave()
+        self.row = []
+        self.leave(k)
         for fold in numbers:
             fold.end()
 
@@ -238,11 +245,12 @@ class LoopWriter(MemoryPlan):
         positions = sorted([*own, *recomputed])
         self.nests += 1
         loads: list[tuple[str, str]] = []
-        strides: list[tuple] = [strides_of(shape)]
+        strides: list[tuple] = [self._inside(strides_of(shape))]
         operands = [self._operands(p, positions, loads, strides) for p in positions]
         targets: dict[int, tuple[str, int]] = {}
         for p in own:
             self._begin(p, strides, targets)
+        shape = self._inside(shape)
         edges = {d: len(strides) + k for k, d in enumerate(self._edges(positions))}
         strides += [tuple([int(d == k) for k in range(len(shape))]) for d in edges]
         is_long = {
@@ -291,7 +299,7 @@ class LoopWriter(MemoryPlan):
         if has_sines:
             self.write("if far > 0.0: return 2")
         for p, fold in folds.items():
-            if p not in targets and not self._row:
+            if p not in targets and not self.row:
                 fold.end()
 
     def _folds(
@@ -303,7 +311,7 @@ class LoopWriter(MemoryPlan):
             if self.ops[p].kind in FOLDS:
                 place, k = targets.get(p, ("", 0))
                 steps = [steps[k] for _, steps in loops]
-                found[p] = Fold(self, p, place, steps, self._row != "")
+                found[p] = Fold(self, p, place, steps)
         return found
 
     def _operands(
@@ -324,13 +332,13 @@ class LoopWriter(MemoryPlan):
             elif view.kind in "nc" or self.is_single(view):
                 text = self.number(p, a)
                 operands.append(text if text.isidentifier() else self._hoisted(text))
-            elif not any(view.strides) and view.bounds is None:
+            elif not any(self._inside(view.strides)) and view.bounds is None:
                 array, place = self.memory(p, a)
                 text = f"get({array}, {place})"
                 operands.append(self.temporary(f"{text} != 0.0" if view.is_bool else text))
             else:
                 loads.append(self.memory(p, a))
-                strides.append(view.strides)
+                strides.append(self._inside(view.strides))
                 operands.append((len(strides) - 1, view))
         return operands
 
@@ -363,12 +371,12 @@ class LoopWriter(MemoryPlan):
             if op.kind == "change" and self.buffer[p] == p:
                 self._cleared(p)
         elif p in self.kept or p in self.direct:
-            own = strides[0]
+            own = strides_of(op.shape)
             offset = self.stored(p) if p in self.kept else 0
             place = self._in_row(offset, own, p in self.in_block)
         else:
             return
-        strides.append(own)
+        strides.append(self._inside(own))
         targets[p] = (place, len(strides) - 1)
 
     def _element(self, p: int, args: list[str], to: str, is_vectorizable: bool) -> None:

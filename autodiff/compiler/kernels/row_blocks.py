@@ -1,7 +1,7 @@
 """Nests over the rows of large arrays, which run for a few rows at a time.
 
 What one nest writes does not fit into the cache, so the next one would wait for memory. If both go
-over the same first axis, and what the second one reads in a row was written in that row, the second
+over the same first axes, and what the second one reads in a row was written in that row, the second
 one runs while a block of rows is still in the cache. What only nests of such a band read needs
 memory for one block. A softmax of rows reads and writes the memory of its arrays once.
 """
@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from autodiff.compiler.kernels.loop_ir import FOLDS, LoopOp, StridedView
+from autodiff.compiler.kernels.loop_ir import FOLDS, LoopOp, StridedView, strides_of
 
 if TYPE_CHECKING:
     from autodiff.compiler.kernels.fusion_schedule import FusionGroup
@@ -22,6 +22,8 @@ LARGE = 1 << 15
 """The fewest elements of an array that is computed in blocks of rows."""
 BLOCK = 1 << 12
 """About so many elements of each array are in a block."""
+_LONGEST = 4
+"""A row has at most so many times as many."""
 
 
 def is_large(items: Iterable[FusionGroup]) -> bool:
@@ -29,30 +31,39 @@ def is_large(items: Iterable[FusionGroup]) -> bool:
     return any(math.prod(item.shape) >= LARGE for item in items if item.shape)
 
 
+def axes_of_rows(band: list[FusionGroup]) -> int:
+    """Return how many first axes the rows of a band have."""
+    shape = band[0].shape
+    n = next(k for k in range(1, len(shape) + 1) if math.prod(shape[k:]) <= BLOCK)
+    return n - (1 < n == len(shape) and shape[-1] <= _LONGEST * BLOCK)
+
+
 def rows_in_block(band: list[FusionGroup]) -> int:
-    """Return how many rows are in a block."""
-    longest = max(math.prod(item.shape[1:]) for item in band)
-    return min(band[0].shape[0], max(1, BLOCK // longest))
+    """Return how many rows, along the last of their axes, are in a block."""
+    n = axes_of_rows(band)
+    longest = max(math.prod(item.shape[n:]) for item in band)
+    return min(band[0].shape[n - 1], max(1, BLOCK // longest))
 
 
 def continues(layout: MemoryPlan, band: list[FusionGroup], item: FusionGroup) -> bool:
     """Whether a nest can run in each block of rows, after the nests of a band."""
-    n = band[0].shape[:1]
-    if not n or item.shape[:1] != n:
+    if not band[0].shape:
         return False
+    n = axes_of_rows(band)
+    rows = band[0].shape[:n]
     nests = (*band, item) if len(band) == 1 else (item,)
-    if not all(_has_rows(layout, nest) for nest in nests):
+    if item.shape[:n] != rows or not all(_has_rows(layout, nest, n) for nest in nests):
         return False
     made = {p for nest in band for p in nest.positions}
     args = [a for p in item.positions for a in layout.ops[p].args]
     return all(
-        _is_in_row(a, layout.ops[a.base], n[0]) for a in args if a.kind == "v" and a.base in made
+        _is_in_row(a, layout.ops[a.base], rows) for a in args if a.kind == "v" and a.base in made
     )
 
 
-def _has_rows(layout: MemoryPlan, item: FusionGroup) -> bool:
+def _has_rows(layout: MemoryPlan, item: FusionGroup, n: int) -> bool:
     """Whether a nest can run for a few rows at a time."""
-    if item.kind != "nest" or math.prod(item.shape[1:]) > BLOCK:
+    if item.kind != "nest" or math.prod(item.shape[n:]) > _LONGEST * BLOCK:
         return False
     ops = [layout.ops[p] for p in item.positions]
     return all(op.kind == "map" or op.kind in FOLDS for op in ops) and not any(
@@ -60,18 +71,27 @@ def _has_rows(layout: MemoryPlan, item: FusionGroup) -> bool:
     )
 
 
-def _is_in_row(view: StridedView, op: LoopOp, n: int) -> bool:
-    """Whether each of `n` rows of a view reads what an operation writes in that row."""
-    row = op.size // n
-    if not op.shape or row * n != op.size or view.strides[0] != row:
+def _is_in_row(view: StridedView, op: LoopOp, rows: tuple) -> bool:
+    """Whether each row of a view reads what an operation writes in that row."""
+    n = len(rows)
+    row = op.size // math.prod(rows)
+    own = strides_of((*rows, row))[:n]
+    if not op.shape or row * math.prod(rows) != op.size or not _are_steps(rows, view.strides, own):
         return False
     if op.kind in FOLDS:
-        shape, own = op.args[0].shape, op.extra[-1]
-        if own[0] != row or sum((m - 1) * s for m, s in zip(shape, own, strict=True)) >= op.size:
+        shape, written = op.args[0].shape, op.extra[-1]
+        inside = sum((m - 1) * s for m, s in zip(shape[n:], written[n:], strict=True))
+        if not _are_steps(rows, written, own) or inside >= row:
             return False
-    steps = [(m - 1) * s for m, s in zip(view.shape[1:], view.strides[1:], strict=True)]
+    steps = [(m - 1) * s for m, s in zip(view.shape[n:], view.strides[n:], strict=True)]
     first = view.offset + sum(min(0, s) for s in steps)
     return first >= 0 and view.offset + sum(max(0, s) for s in steps) < row
+
+
+def _are_steps(rows: tuple, strides: tuple, expected: tuple) -> bool:
+    """Whether the first strides of a view are those of rows that follow each other in memory."""
+    steps = zip(rows, strides, expected, strict=False)
+    return all(m == 1 or s == t for m, s, t in steps)
 
 
 def read_in_block(layout: MemoryPlan) -> dict[int, int]:
@@ -92,5 +112,6 @@ def read_in_block(layout: MemoryPlan) -> dict[int, int]:
                 op = layout.ops[p]
                 is_inside = p not in shared | returned and readers.get(p, set()) <= {k}
                 if op.kind == "map" and is_inside:
-                    found[p] = op.size // item.shape[0] * rows_in_block(band)
+                    rows = math.prod(item.shape[: axes_of_rows(band)])
+                    found[p] = op.size // rows * rows_in_block(band)
     return found

@@ -148,6 +148,20 @@ def test_float32(f):
     check(lambda x, w: value_and_gradient(f, x, w), args, rtol=2e-4)
 
 
+@pytest.mark.parametrize("shape", [(3, 4, 5, 16), (2, 1, 30, 9), (5, 3, 70), (2, 3, 4, 5, 6)])
+@pytest.mark.parametrize("axis", [-1, -2, (-1, -2), 0])
+def test_rows_along_several_axes(shape, axis, interpreted):
+    def f(x, w):
+        e = np.exp(x - np.max(x, axis=axis, keepdims=True)) * w[:1]
+        p = e / np.sum(e, axis=axis, keepdims=True)
+        q = p - np.mean(p * w, axis=-1, keepdims=True)
+        return np.sum(q * q * w) + np.sum(np.sum(p, axis=0) ** 2)
+
+    check(f, given(shape))
+    check(lambda x, w: value_and_gradient(f, x, w), given(shape))
+    assert any("for block in" in kernel.source for kernel in interpreted)
+
+
 @pytest.mark.parametrize("f", [softmax, products, writes])
 def test_other_layouts_and_forward_mode(f, interpreted):
     x, w = given((43, 8))
