@@ -49,7 +49,7 @@ def is_installed() -> bool:
     return importlib.util.find_spec("llvmlite") is not None
 
 
-def with_kernels(program: Program, forced: bool, fewest: int = 0) -> Program | None:
+def with_kernels(program: Program, forced: bool) -> Program | None:
     """Replace the sections of a program by kernels; return None if there are none.
 
     Parameters
@@ -58,12 +58,10 @@ def with_kernels(program: Program, forced: bool, fewest: int = 0) -> Program | N
         The program.
     forced : bool
         Whether a kernel may also have few steps, or many lines.
-    fewest : int, optional
-        The fewest steps of a kernel.
     """
     program = with_sums_of_squares(counts_to_floats(program))
     steps = program.steps
-    fewest = fewest or (_FEWEST_IF_FORCED if forced else FEWEST)
+    fewest = _FEWEST_IF_FORCED if forced else FEWEST
     metas = program.metas
     if len(steps) < fewest or any(s.f is effect for s in steps):
         return None
@@ -331,8 +329,7 @@ class Kernel:
             ordered.append(x if g is None else f"require({x}, None, 'CA')")
         lines = ["try: s = memory.pop()", "except IndexError: s = empty(size)"]
         lines += [
-            f"if p{k} is None: p{k} = empty({metas[k].shape!r}, '{_dtype_in_memory(metas[k])}')"
-            for k in arrays
+            f"p{k} = empty({metas[k].shape!r}, '{_dtype_in_memory(metas[k])}')" for k in arrays
         ]
         lines += [f"numbers = empty({n})", *floats]
         lines += [
@@ -346,8 +343,7 @@ class Kernel:
         if n:
             lines.append("n = numbers.tolist()")
         lines.append(f"return ({', '.join(results)}{',' if len(results) == 1 else ''})")
-        into = [f"p{k}=None" for k in arrays]
-        return "\n    ".join([f"def call({', '.join([*given, *into])}):", *lines]) + "\n"
+        return "\n    ".join([f"def call({', '.join(given)}):", *lines]) + "\n"
 
     def compiled(self) -> Kernel:
         """Compile the machine code; return the kernel."""
@@ -363,15 +359,12 @@ class Kernel:
         self._run = names["call"]
         return self
 
-    def __call__(self, *given: Any, **into: Any) -> Any:
-        """Return the results; None if a guard has failed.
-
-        The keyword argument ``p{k}`` is a C-contiguous array into which the k-th one is written.
-        """
+    def __call__(self, *given: Any) -> Any:
+        """Return the results; None if a guard has failed."""
         if self._run is None:
             self.compiled()
         run: Any = self._run
-        return run(*given, **into)
+        return run(*given)
 
 
 def machine_code(
