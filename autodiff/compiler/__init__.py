@@ -1,8 +1,8 @@
 """The compiler: record a function once, then run it as straight-line code.
 
 `recording` writes down the calls and the guards. `passes` optimise the program and find out what
-can be updated in place; `tiling` runs steps on large arrays tile by tile. `python_backend`
-generates Python source, `kernels` generates machine code for floats, loop nests and small arrays.
+can be updated in place. `python_backend` generates Python source, `kernels` generates machine code
+for floats and loop nests over arrays.
 `tiering` decides when a program is compiled to machine code. `compiled_function` is what users
 call; `call_recording` makes a program of a call, `variants` makes source of the program.
 """

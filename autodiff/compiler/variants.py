@@ -22,8 +22,6 @@ from autodiff.compiler.recording.results import Outputs
 from autodiff.compiler.recording.signature_guards import Inputs
 from autodiff.compiler.tiering.budget import Budget
 from autodiff.compiler.tiering.promotion import MANY_STEPS, Candidate, take, watch
-from autodiff.compiler.tiling.tile_executor import Tiles
-from autodiff.compiler.tiling.tile_groups import tile_program
 
 _serials = itertools.count(1)
 _FEWEST_STEPS = 6
@@ -108,8 +106,6 @@ class VariantBuilder:
         self.budget = budget
         self.may_use_machine_code = may_use_machine_code(backend)
         self._copied: set[int] = set()  # the outputs that are returned as copies
-        self._untiled: Any = None  # the program before it is cut into tiles
-        self._is_tiled = False
 
     def variant(self, program: Program, last: bool = False) -> Variant:
         """Run all passes over a program, and return it as a variant.
@@ -121,14 +117,10 @@ class VariantBuilder:
         self._check_budget()
         if last:
             program.steps.clear()  # the steps of a long program take much memory
-        program = self._untiled = remove_copies(shorter)
+        program = remove_copies(shorter)
         if not program.exact:
-            self._untiled = remove_copies(
-                share_factorisations(batched(program, self.may_use_machine_code))
-            )
-            self._check_budget()
-            program = tile_program(self._untiled, self.may_use_machine_code)
-            self._is_tiled = any(type(s.f) is Tiles for s in program.steps)
+            program = batched(program, self.may_use_machine_code)
+            program = remove_copies(share_factorisations(program))
         self._copied = _Sharing(program).new(was_shared)
         self._check_budget()
         run, filename, source = self.emit(program)
@@ -158,9 +150,9 @@ class VariantBuilder:
         seconds = _SECONDS + sum({k.source: _seconds_of(k) for k in kernels}.values())
         if seconds > _MOST_SECONDS and self.backend != "native":
             return None
-        is_requested = self.backend == "native" and not self._is_tiled
+        is_requested = self.backend == "native"
         is_small = max(k.largest for k in kernels) <= _SMALL
-        is_faster = is_requested or (is_small and (not forced or self.backend == "native"))
+        is_faster = is_requested or (is_small and not forced)
         return Candidate(seconds, is_faster, lambda: self._compile(faster, kernels))
 
     def _compile(self, faster: Program, kernels: list[Kernel]) -> tuple[Callable, str, str]:
@@ -171,11 +163,11 @@ class VariantBuilder:
 
     def promote(self, variant: Variant) -> None:
         """Compile a variant to machine code: now or soon if requested, otherwise when it pays."""
-        whole, program = self._untiled, variant.program
+        program = variant.program
         n = len(program.steps)
         soon = (lambda: self.candidate(program, False)) if n >= array_kernels.FEWEST else None
         if self.backend == "native":
-            candidate = self.candidate(whole, True)
+            candidate = self.candidate(program, True)
             if candidate is None:
                 return
             if self.budget.allows(candidate.seconds):
@@ -183,8 +175,8 @@ class VariantBuilder:
                 return
             # The user has requested it, so it need not pay: compile after a few calls.
             n, soon = MANY_STEPS, lambda: candidate._replace(seconds=0.0)
-        if self.may_use_machine_code and len(whole.steps) >= _FEWEST_STEPS:
-            watch(variant, n, soon, lambda: self.candidate(whole, True))
+        if self.may_use_machine_code and len(program.steps) >= _FEWEST_STEPS:
+            watch(variant, n, soon, lambda: self.candidate(program, True))
 
 
 class _Sharing:

@@ -11,18 +11,7 @@ from benchmarks.gradbench.protocol import ProtocolError, serve
 
 def main() -> int:
     """Serve standard input; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--threads",
-        type=int,
-        default=1,
-        help="for elementwise work on large arrays (BLAS has its own: OPENBLAS_NUM_THREADS)",
-    )
-    options = parser.parse_args()
-
-    from autodiff.compiler.tiling.tile_threads import set_threads
-
-    set_threads(options.threads)
+    argparse.ArgumentParser(description=__doc__).parse_args()
     # Whatever prints must not get between the messages.
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     sys.stdout = sys.stderr

@@ -1,4 +1,4 @@
-"""Machine code for sections of a program on floats and small arrays, if llvmlite is installed.
+"""Machine code for sections of a program on floats and arrays, if llvmlite is installed.
 
 A NumPy call takes at least half a microsecond, however small the arrays are. Steps that can be
 lowered to loop nests are grouped into kernels if there are enough of them, even if independent
@@ -49,10 +49,8 @@ def is_installed() -> bool:
     return importlib.util.find_spec("llvmlite") is not None
 
 
-def with_kernels(
-    program: Program, forced: bool, fewest: int = 0, strides: dict[int, tuple] | None = None
-) -> Program | None:
-    """Replace the sections of a program on small arrays by kernels; return None if there are none.
+def with_kernels(program: Program, forced: bool) -> Program | None:
+    """Replace the sections of a program by kernels; return None if there are none.
 
     Parameters
     ----------
@@ -60,15 +58,10 @@ def with_kernels(
         The program.
     forced : bool
         Whether a kernel may also have few steps, or many lines.
-    fewest : int, optional
-        The fewest steps of a kernel.
-    strides : dict, optional
-        Input → its strides in elements, if it is not C-contiguous. Kernels are specialized for
-        these strides, so the caller must not pass arrays with others.
     """
     program = with_sums_of_squares(counts_to_floats(program))
     steps = program.steps
-    fewest = fewest or (_FEWEST_IF_FORCED if forced else FEWEST)
+    fewest = _FEWEST_IF_FORCED if forced else FEWEST
     metas = program.metas
     if len(steps) < fewest or any(s.f is effect for s in steps):
         return None
@@ -86,7 +79,7 @@ def with_kernels(
             return None
         groups = [n if m and n in chosen else None for n, m in zip(levels, is_mine, strict=True)]
         try:
-            new = _with_groups(program, origin, levels, groups, forced, strides or {}, made)
+            new = _with_groups(program, origin, levels, groups, forced, made)
         except _GroupError as error:
             parts = min(error.parts, size[error.level] // fewest)
             if parts > 1:
@@ -140,7 +133,6 @@ def _with_groups(
     levels: list[float],
     groups: list[float | None],
     forced: bool,
-    strides: dict[int, tuple],
     made: dict[tuple, list[Step]],
 ) -> list[Step]:
     """Return the steps in order of level, with a kernel in place of each group.
@@ -164,7 +156,7 @@ def _with_groups(
             key = (*map(id, group), *outs)
             try:
                 if key not in made:
-                    made[key] = _as_kernel(group, metas, origin, outs, forced, strides)
+                    made[key] = _as_kernel(group, metas, origin, outs, forced)
             except NotLowerableError as error:
                 raise _GroupError(level, getattr(error, "parts", 1)) from error
             new.extend(made[key])
@@ -232,10 +224,9 @@ def _as_kernel(
     origin: dict[int, Step],
     outs: list[int],
     forced: bool,
-    strides: dict[int, tuple],
 ) -> list[Step]:
     """Return steps that run a group as a kernel, and take its results apart."""
-    reader = Lowerer(metas, origin, strides)
+    reader = Lowerer(metas, origin)
     for step in group:
         reader.read(step)
     made = {s.out for s in group}
@@ -335,12 +326,10 @@ class Kernel:
                 floats.append(f"{x} = float({x})")
             elif g.dtype == np.bool_:
                 floats.append(f"{x} = {x} * 1.0")
-            is_fixed = g is None or g.strides is not None
-            ordered.append(x if is_fixed else f"require({x}, None, 'CA')")
+            ordered.append(x if g is None else f"require({x}, None, 'CA')")
         lines = ["try: s = memory.pop()", "except IndexError: s = empty(size)"]
         lines += [
-            f"if p{k} is None: p{k} = empty({metas[k].shape!r}, '{_dtype_in_memory(metas[k])}')"
-            for k in arrays
+            f"p{k} = empty({metas[k].shape!r}, '{_dtype_in_memory(metas[k])}')" for k in arrays
         ]
         lines += [f"numbers = empty({n})", *floats]
         lines += [
@@ -354,8 +343,7 @@ class Kernel:
         if n:
             lines.append("n = numbers.tolist()")
         lines.append(f"return ({', '.join(results)}{',' if len(results) == 1 else ''})")
-        into = [f"p{k}=None" for k in arrays]
-        return "\n    ".join([f"def call({', '.join([*given, *into])}):", *lines]) + "\n"
+        return "\n    ".join([f"def call({', '.join(given)}):", *lines]) + "\n"
 
     def compiled(self) -> Kernel:
         """Compile the machine code; return the kernel."""
@@ -371,15 +359,12 @@ class Kernel:
         self._run = names["call"]
         return self
 
-    def __call__(self, *given: Any, **into: Any) -> Any:
-        """Return the results; None if a guard has failed.
-
-        The keyword argument ``p{k}`` is a C-contiguous array into which the k-th one is written.
-        """
+    def __call__(self, *given: Any) -> Any:
+        """Return the results; None if a guard has failed."""
         if self._run is None:
             self.compiled()
         run: Any = self._run
-        return run(*given, **into)
+        return run(*given)
 
 
 def machine_code(
@@ -408,9 +393,7 @@ def _parameter(x: Any, reader: Lowerer) -> ArrayParameter | None:
     meta = reader.metas[x.i] if type(x) is Ref else x
     if not meta.shape:
         return None
-    strides = reader.strides.get(x.i) if type(x) is Ref else None
-    n = meta.dtype.itemsize
-    return ArrayParameter(meta.shape, meta.dtype, strides and tuple([n * s for s in strides]))
+    return ArrayParameter(meta.shape, meta.dtype)
 
 
 def _dtype_in_memory(meta: Meta) -> np.dtype:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autodiff.compiler.kernels import row_blocks
 from autodiff.compiler.kernels.loop_ir import (
     LoopOp,
     NotLowerableError,
@@ -102,7 +103,9 @@ def is_contraction(step: Step, metas: list[Meta]) -> bool:
     if a is None or b is None or len(a) != len(left) or len(b) != len(right):
         return False
     count = math.prod(_extents(letters, a, b).values())
-    return count <= LARGEST or step.f is np.vdot
+    # A large matrix is read from memory, so that loops are as fast as BLAS.
+    is_streamed = min(len(left), len(right)) == 1 and count >= row_blocks.LARGE
+    return count <= LARGEST or is_streamed or step.f is np.vdot
 
 
 def factors_of(step: Step) -> tuple:
@@ -153,7 +156,7 @@ def lower_contraction(reader: Lowerer, step: Step, shape: tuple) -> LoopOp:
     ]
     if not summed:
         return LoopOp("map", np.multiply, factors, shape)
-    if is_by_rows:
+    if is_by_rows and math.prod(whole) < row_blocks.LARGE:
         factors = in_terms(factors, axes.index(k))
     of_result = dict(zip(out, strides_of(shape), strict=True))
     extra = (0.0, tuple([of_result.get(c, 0) for c in axes]))

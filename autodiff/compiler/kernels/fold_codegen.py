@@ -34,8 +34,9 @@ class Fold:
         The operation.
     place : str
         The offset of the result in the memory; empty if it is a number.
-    steps : list of int
-        The stride of the result in each loop: 0 in those that reduce.
+    steps : list of int, optional
+        The stride of the result in each loop: 0 in those that reduce. None if nests follow that
+        run for a few rows at a time: other objects continue there what this one begins.
 
     Attributes
     ----------
@@ -43,12 +44,17 @@ class Fold:
         Whether the innermost loop reduces, to an element of the result.
     """
 
-    def __init__(self, w: LoopWriter, p: int, place: str, steps: list[int]) -> None:
+    def __init__(self, w: LoopWriter, p: int, place: str, steps: list[int] | None) -> None:
         self.w, self.p, self.op = w, p, w.ops[p]
         self.place = place
         self.start = constant(float(self.op.extra[0]))
-        self.is_row = place != "" and 0 in steps[-1:]
-        self._is_in_memory = place != "" and not (self.is_row and all(steps[:-1]))
+        self.is_row = place != "" and steps is not None and 0 in steps[-1:]
+        is_whole = steps is None or not all(self.op.extra[-1][: len(w.row)])
+        self._is_in_memory = place != "" and (
+            is_whole or not (self.is_row and all((steps or [])[:-1]))
+        )
+        if w.row:
+            return
         if self._is_in_memory:
             w.fill(place, self.op.size, self.start)
         elif not place:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff.compiler.kernels.loop_ir import FOLDS, LoopOp, StridedView, strides_of
+from autodiff.compiler.kernels.row_blocks import continues, is_large
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.functions import COMPARISONS
 
@@ -52,8 +53,11 @@ class FusionGroup:
         self.recomputed: set[int] = set()
 
 
-def scheduled(layout: MemoryPlan) -> list[FusionGroup]:
-    """Return the fusion groups, in the order in which they run."""
+def scheduled(layout: MemoryPlan) -> list[list[FusionGroup]]:
+    """Return the fusion groups in bands, in the order in which they run.
+
+    A band is one group, or several nests that run for a few rows at a time: see `row_blocks`.
+    """
     schedule = _Schedule(layout)
     for p in range(len(layout.ops)):
         schedule.place(p)
@@ -150,8 +154,11 @@ class _Schedule:
                 if others >> at & 1:
                     self.before[k] |= before
 
-    def in_order(self) -> list[FusionGroup]:
-        """Return the items in topological order; of those that are ready, the earliest first."""
+    def in_order(self) -> list[list[FusionGroup]]:
+        """Return the bands in topological order.
+
+        Of the items that are ready, the first is one that continues the band, else the earliest.
+        """
         after: list[list[int]] = [[] for _ in self.items]
         missing = []
         for at, needed in enumerate(self.needed):
@@ -161,15 +168,28 @@ class _Schedule:
                 after[k].append(at)
         ready = [(item.positions[-1], at) for at, item in enumerate(self.items) if not missing[at]]
         heapq.heapify(ready)
-        done = []
+        bands: list[list[FusionGroup]] = []
+        has_large = is_large(self.items)
         while ready:
-            _, at = heapq.heappop(ready)
-            done.append(self.items[at])
+            more = [
+                (p, at)
+                for p, at in (ready if has_large and bands else ())
+                if continues(self.layout, bands[-1], self.items[at])
+            ]
+            if more:
+                _, at = min(more)
+                ready.remove(min(more))
+                heapq.heapify(ready)
+                bands[-1].append(self.items[at])
+            else:
+                _, at = heapq.heappop(ready)
+                bands.append([self.items[at]])
             for k in after[at]:
                 missing[k] -= 1
                 if not missing[k]:
                     heapq.heappush(ready, (self.items[k].positions[-1], k))
-        return done
+        parts = [[band] if is_large(band) else [[item] for item in band] for band in bands]
+        return [part for band in parts for part in band]
 
 
 def _bits(n: int) -> list[int]:

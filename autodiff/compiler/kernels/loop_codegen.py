@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,10 +23,14 @@ from autodiff.compiler.kernels.loop_ir import (
 )
 from autodiff.compiler.kernels.memory_planner import MemoryPlan
 from autodiff.compiler.kernels.op_codegen import write_operation
+from autodiff.compiler.kernels.row_blocks import axes_of_rows, rows_in_block
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.domain_guards import SOURCES
 from autodiff.functions import facts_of, known
 from autodiff.vector_functions import FAR
+
+if TYPE_CHECKING:
+    from autodiff.compiler.kernels.fusion_schedule import FusionGroup
 
 _MANY = 8
 """Fewest elements of a nest that calls vectorizable functions."""
@@ -57,6 +61,7 @@ class LoopWriter(MemoryPlan):
         self.nests = 0
         self._indent = ""
         self._temporaries = 0
+        self.row: list[str] = []  # the index of the first row of a block
 
     # -- operands --------------------------------------------------------------------------------
 
@@ -77,8 +82,18 @@ class LoopWriter(MemoryPlan):
         """Return the array that contains an operand, and the offset of its first element."""
         view = self.ops[p].args[a]
         if view.kind == "x":
-            return f"x{view.base}", str(view.offset)
-        return "s", str(self.stored(view.base) + view.offset)
+            return f"x{view.base}", self._in_row(view.offset, view.strides)
+        offset = self.stored(view.base) + view.offset
+        return "s", self._in_row(offset, view.strides, view.base in self.in_block)
+
+    def _in_row(self, offset: int, strides: tuple, is_block: bool = False) -> str:
+        """Return an offset, moved to the first row of a block unless memory has only the block."""
+        pairs = () if is_block else zip(strides, self.row, strict=False)
+        return at(str(offset), [term for s, i in pairs for term in term_of(s, i)])
+
+    def _inside(self, strides: tuple) -> tuple:
+        """Return the strides, or the lengths, of the axes of a block of rows."""
+        return strides[max(0, len(self.row) - 1) :]
 
     def target(self, p: int, offset: int = 0) -> str:
         """Return the offset of an element of a result: by default of the first."""
@@ -135,7 +150,11 @@ class LoopWriter(MemoryPlan):
 
     def source(self) -> list[str]:
         """Write all operations; return the statements."""
-        for item in self.items:
+        for band in self.bands:
+            item = band[0]
+            if len(band) > 1:
+                self._band(band)
+                continue
             if item.kind == "nest":
                 self._group(item.positions, item.shape, item.recomputed)
                 continue
@@ -180,7 +199,7 @@ class LoopWriter(MemoryPlan):
         Return the terms of the index for each of the strides, and the loop variables. `between` is
         called before the innermost loop, with the terms so far and the strides in that loop.
         """
-        loops = _loops(shape, strides)
+        loops = _loops(shape, strides, "rows" if self.row else "")
         terms: list[list[str]] = [[] for _ in strides]
         variables = []
         for k, (n, steps) in enumerate(loops):
@@ -199,16 +218,39 @@ class LoopWriter(MemoryPlan):
         self.write(f"put(s, {place} + i0, {value})")
         self.leave()
 
+    def _band(self, band: list[FusionGroup]) -> None:
+        """Write nests that run for one block of rows after the other."""
+        k, rows = axes_of_rows(band), rows_in_block(band)
+        *first, n = band[0].shape[:k]
+        numbers = []
+        for p in [p for item in band for p in item.positions if self.ops[p].kind in FOLDS]:
+            fold = Fold(self, p, self.target(p) if self.ops[p].shape else "", None)
+            if not self.ops[p].shape:
+                numbers.append(fold)
+        self.row = [f"row{d}" for d in range(k)]
+        for variable, m in zip(self.row, first, strict=False):
+            self.enter(variable, m)
+        self.enter("block", -(-n // rows))
+        self.write(f"{self.row[-1]} = {rows} * block")
+        self.write(f"rows = {rows} if {self.row[-1]} + {rows} <= {n} else {n} - {self.row[-1]}")
+        for item in band:
+            self._group(item.positions, item.shape, item.recomputed)
+        self.row = []
+        self.leave(k)
+        for fold in numbers:
+            fold.end()
+
     def _group(self, own: list[int], shape: tuple, recomputed: set[int]) -> None:
         """Write operations as one loop nest; results of those in `recomputed` are not stored."""
         positions = sorted([*own, *recomputed])
         self.nests += 1
         loads: list[tuple[str, str]] = []
-        strides: list[tuple] = [strides_of(shape)]
+        strides: list[tuple] = [self._inside(strides_of(shape))]
         operands = [self._operands(p, positions, loads, strides) for p in positions]
         targets: dict[int, tuple[str, int]] = {}
         for p in own:
             self._begin(p, strides, targets)
+        shape = self._inside(shape)
         edges = {d: len(strides) + k for k, d in enumerate(self._edges(positions))}
         strides += [tuple([int(d == k) for k in range(len(shape))]) for d in edges]
         is_long = {
@@ -257,7 +299,7 @@ class LoopWriter(MemoryPlan):
         if has_sines:
             self.write("if far > 0.0: return 2")
         for p, fold in folds.items():
-            if p not in targets:
+            if p not in targets and not self.row:
                 fold.end()
 
     def _folds(
@@ -268,7 +310,8 @@ class LoopWriter(MemoryPlan):
         for p in positions:
             if self.ops[p].kind in FOLDS:
                 place, k = targets.get(p, ("", 0))
-                found[p] = Fold(self, p, place, [steps[k] for _, steps in loops])
+                steps = [steps[k] for _, steps in loops]
+                found[p] = Fold(self, p, place, steps)
         return found
 
     def _operands(
@@ -289,13 +332,13 @@ class LoopWriter(MemoryPlan):
             elif view.kind in "nc" or self.is_single(view):
                 text = self.number(p, a)
                 operands.append(text if text.isidentifier() else self._hoisted(text))
-            elif not any(view.strides) and view.bounds is None:
+            elif not any(self._inside(view.strides)) and view.bounds is None:
                 array, place = self.memory(p, a)
                 text = f"get({array}, {place})"
                 operands.append(self.temporary(f"{text} != 0.0" if view.is_bool else text))
             else:
                 loads.append(self.memory(p, a))
-                strides.append(view.strides)
+                strides.append(self._inside(view.strides))
                 operands.append((len(strides) - 1, view))
         return operands
 
@@ -323,15 +366,17 @@ class LoopWriter(MemoryPlan):
         if op.kind in FOLDS and not op.shape:
             return
         if op.kind in ("change", *FOLDS):
-            place, own = self.target(p, op.offset), op.extra[-1]
+            own = op.extra[-1]
+            place = self._in_row(self.stored(p) + op.offset, own)
             if op.kind == "change" and self.buffer[p] == p:
                 self._cleared(p)
         elif p in self.kept or p in self.direct:
-            place = self.target(p) if p in self.kept else "0"
-            own = strides[0]
+            own = strides_of(op.shape)
+            offset = self.stored(p) if p in self.kept else 0
+            place = self._in_row(offset, own, p in self.in_block)
         else:
             return
-        strides.append(own)
+        strides.append(self._inside(own))
         targets[p] = (place, len(strides) - 1)
 
     def _element(self, p: int, args: list[str], to: str, is_vectorizable: bool) -> None:
@@ -369,10 +414,10 @@ class LoopWriter(MemoryPlan):
         return text if is_plain or text.startswith("(-") else self.temporary(text)
 
 
-def _loops(shape: tuple, strides: list[tuple]) -> list[tuple[int, list[int]]]:
+def _loops(shape: tuple, strides: list[tuple], rows: str = "") -> list[tuple[int | str, list[int]]]:
     """Return the loops over a shape, with their lengths and strides.
 
-    Adjacent axes are merged where all strides allow it.
+    Adjacent axes are merged where all strides allow it. The first axis has `rows` rows, if given.
     """
     axes: list[list[int]] = []
     for d, n in enumerate(shape):
@@ -382,9 +427,12 @@ def _loops(shape: tuple, strides: list[tuple]) -> list[tuple[int, list[int]]]:
             axes[-1].append(d)
         else:
             axes.append([d])
-    return [
-        (math.prod([shape[d] for d in merged]), [s[merged[-1]] for s in strides]) for merged in axes
-    ]
+    found: list[tuple[int | str, list[int]]] = []
+    for merged in axes:
+        n = math.prod([shape[d] for d in merged if d or not rows])
+        is_first = rows and 0 in merged
+        found.append((f"{rows} * {n}" if is_first else n, [s[merged[-1]] for s in strides]))
+    return found
 
 
 def _ends(view: StridedView) -> list[tuple[int, tuple[int, int]]]:

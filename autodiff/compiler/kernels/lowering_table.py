@@ -58,7 +58,7 @@ from chainrules_core.operations.scattering import may_repeat, scatter
 if TYPE_CHECKING:
     from autodiff.compiler.kernels.step_lowering import Lowerer
 
-LARGEST = 1 << 20
+LARGEST = 1 << 24
 """Arrays with up to this number of elements are read and written by kernels."""
 NUMBERS = (int, float, bool, np.float64, np.float32, np.bool_)
 """Classes of numbers that can be constants in a kernel."""

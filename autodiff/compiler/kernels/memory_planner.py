@@ -10,6 +10,7 @@ from collections import Counter
 
 from autodiff.compiler.kernels.fusion_schedule import choose_recomputed, scheduled
 from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView
+from autodiff.compiler.kernels.row_blocks import read_in_block
 
 _LARGEST_MEMORY = 1 << 24
 
@@ -19,8 +20,12 @@ class MemoryPlan:
 
     Attributes
     ----------
+    bands : list of list of FusionGroup
+        The fusion groups in order, in bands: see `row_blocks`.
     items : list of FusionGroup
-        The fusion groups, in order.
+        The same, without bands.
+    in_block : dict
+        Operations of whose results only a block of rows is in memory → its elements.
     size : int
         The number of elements of the memory.
     buffer : list of int
@@ -37,10 +42,12 @@ class MemoryPlan:
         self.ops = ops
         self.results = results
         self.buffer = self._homes()
-        self.items = scheduled(self)
+        self.bands = scheduled(self)
+        self.items = [item for band in self.bands for item in band]
         choose_recomputed(self)
         self.kept: set[int] = set()
         self._find_stored()
+        self.in_block = read_in_block(self)
         self._memory = _FreeList()
         self.address = self._allocated()
         self.size = self._memory.size
@@ -119,31 +126,33 @@ class MemoryPlan:
         ends: dict[int, list[int]] = {}
         for buffer, t in self._last_reads().items():
             ends.setdefault(t, []).append(buffer)
-        for t, item in enumerate(self.items):
-            for p in item.positions:
-                if p not in self.kept:
-                    continue
+        for t, band in enumerate(self.bands):
+            for p in [p for item in band for p in item.positions if p in self.kept]:
                 buffer = self.buffer[p]
                 if address[buffer] < 0:
-                    address[buffer] = self._memory.allocate(self.ops[buffer].size)
+                    address[buffer] = self._memory.allocate(self._size_of(buffer))
                 address[p] = address[buffer]
             for buffer in ends.get(t, ()):
                 if address[buffer] >= 0:
-                    self._memory.free(address[buffer], self.ops[buffer].size)
+                    self._memory.free(address[buffer], self._size_of(buffer))
         if self._memory.size > _LARGEST_MEMORY:
             raise NotLowerableError
         return address
 
+    def _size_of(self, p: int) -> int:
+        """Return how many elements of a result are in memory."""
+        return self.in_block.get(p) or self.ops[p].size
+
     def _last_reads(self) -> dict[int, int]:
-        """Return the last item that reads or writes each buffer."""
+        """Return the last band that reads or writes each buffer."""
         last: dict[int, int] = {}
-        for t, item in enumerate(self.items):
-            for p in item.positions:
+        for t, band in enumerate(self.bands):
+            for p in [p for item in band for p in item.positions]:
                 last.update({self.buffer[a.base]: t for a in self.ops[p].args if a.kind == "v"})
                 last[self.buffer[p]] = t
         for view in self.results:
             if view.kind == "v":
-                last[self.buffer[view.base]] = len(self.items)
+                last[self.buffer[view.base]] = len(self.bands)
         return last
 
     def stored(self, p: int) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autodiff.compiler.kernels import row_blocks
 from autodiff.compiler.kernels.loop_ir import (
     LoopOp,
     NotLowerableError,
@@ -93,7 +94,9 @@ def _fold(kind: str, x: StridedView, axes: tuple, shape: tuple, start: float = 0
     extents, strides = (tuple([n[d] for d in order]) for n in (x.shape, x.strides))
     ordered = StridedView(x.kind, x.base, x.offset, extents, strides, x.is_bool)
     views, along = [ordered], [k for k, d in enumerate(order) if d in axes]
-    if kind == "sum" and order and along and along[-1] != len(order) - 1:
+    is_across = order and along and along[-1] != len(order) - 1
+    is_large = math.prod(extents) >= row_blocks.LARGE  # it runs in blocks with others
+    if kind == "sum" and is_across and not is_large:
         views = in_terms(views, along[-1])
     return LoopOp(kind, None, views, shape, (start, tuple([out.get(d, 0) for d in order])))
 

@@ -1,4 +1,4 @@
-"""Lowering of steps on small arrays to operations on strided views.
+"""Lowering of steps on arrays to operations on strided views.
 
 All shapes are known, so `x[3:]`, ``x.T`` or a reshaped array is a view of another one: an offset
 and a stride for each axis. Every operation reads and writes elements at known offsets, and can be
@@ -64,16 +64,11 @@ class Lowerer:
     given : list
         The arguments of the kernel: `Ref`s to values from outside of the section, and constant
         arrays.
-    strides : dict
-        Value from outside → its strides in elements, if it is not C-contiguous.
     """
 
-    def __init__(
-        self, metas: list[Meta], origin: dict[int, Step], strides: dict[int, tuple]
-    ) -> None:
+    def __init__(self, metas: list[Meta], origin: dict[int, Step]) -> None:
         self.metas = metas
         self.origin = origin
-        self.strides = strides
         self.ops: list[LoopOp] = []
         self.given: list[Any] = []
         self.views: dict[int, StridedView] = {}
@@ -162,7 +157,7 @@ class Lowerer:
         meta = self.metas[i]
         self.given.append(Ref(i))
         if meta.shape:
-            strides = self.strides.get(i, strides_of(meta.shape))
+            strides = strides_of(meta.shape)
             return StridedView(
                 "x", len(self.given) - 1, 0, meta.shape, strides, meta.dtype == np.bool_
             )

@@ -23,7 +23,6 @@ from autodiff.compiler.recording.ir import (
     set_item,
     sub_item,
 )
-from autodiff.compiler.tiling.tile_executor import Tiles
 from autodiff.functions import UFUNC_OF, is_elementwise, is_new_memory
 from autodiff.structured.recorded_calls import Sweep
 from chainrules_core.operations.scattering import scatter
@@ -34,7 +33,7 @@ OUTSIDE = -1
 """The owner of memory that the program must not write into: that of inputs and constants."""
 
 _NEW = frozenset({pack, add_item, sub_item, set_item, set_flat, scatter})
-_APART = frozenset({Kernel, Sweep, Tiles})
+_APART = frozenset({Kernel, Sweep})
 """Steps of these classes return several arrays, each in new memory of its own."""
 _NONE: frozenset[int] = frozenset()
 

@@ -29,20 +29,21 @@ from autodiff.compiler.recording.ir import (
     set_item,
     sub_item,
 )
-from autodiff.compiler.tiling.tile_groups import LARGE_IF_MIXED
 from autodiff.functions import MATRIX_PRODUCTS, is_elementwise
 from chainrules_core.operations.scattering import may_repeat, scatter
 
 _FEWEST = 8
 # If a sum of outer products that rules have made has so many elements, two of them are batched.
 _LARGE = 4096
+_STREAMED = 1 << 17
+"""Such a sum of so many elements is a loop of machine code, if it has fewer than eight terms."""
 
 
 def batched(program: Program, by_machine: bool) -> Program:
     """Return a program with small steps batched.
 
-    `by_machine` says whether tiles of large arrays may become machine code, which computes a sum of
-    a few outer products in one pass over memory. BLAS takes two.
+    `by_machine` says whether the program may become machine code, which computes a sum of a few
+    outer products in one pass over memory. BLAS takes two.
     """
     metas = [program.metas[s.out] for s in program.steps if s.out >= 0]
     arrays = [meta.size for meta in metas if meta.shape]
@@ -204,7 +205,7 @@ class _Batching:
             return False
         outer = [x for x in leaves if self._outer(x, meta) is not None]
         by_rules = [x for x in outer if self.origin[x.i].f is np.einsum]  # not the user's
-        fewest = _FEWEST if self.by_machine and meta.size >= LARGE_IF_MIXED else 2
+        fewest = _FEWEST if self.by_machine and meta.size >= _STREAMED else 2
         return len(outer) >= _FEWEST or (meta.size >= _LARGE and len(by_rules) >= fewest)
 
     def _outer(self, x: Any, total: Meta) -> tuple[Ref, Ref] | None:

@@ -31,9 +31,8 @@ def typed(run, given):
                 flat.append(a)
                 continue
             assert (a.shape, a.dtype) == (expected.shape, expected.dtype)
-            if expected.strides is None and not a.flags.c_contiguous:
+            if not a.flags.c_contiguous:
                 return -1
-            assert expected.strides in (None, a.strides)
             b = a.itemsize
             size = 1 + sum((n - 1) * s // b for n, s in zip(a.shape, a.strides, strict=True))
             flat.append(

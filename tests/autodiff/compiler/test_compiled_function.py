@@ -364,25 +364,6 @@ def test_large_chains_in_blocks():
                 np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-13)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_threads_do_not_change_results(n):
-    from autodiff.compiler.tiling.tile_threads import set_threads
-
-    x = np.random.default_rng(0).standard_normal(300_000)
-    f = lambda x: autodiff.value_and_gradient(lambda z: np.sum(np.sin(z) * z), x)  # noqa: E731
-    compiled = compile(f)
-    compiled(x)
-    set_threads(1)
-    y, g = compiled(x)
-    try:
-        set_threads(n)
-        again, h = compiled(x)
-    finally:
-        set_threads(None)
-    assert again == y
-    np.testing.assert_array_equal(h, g)
-
-
 def test_several_threads_may_call_at_once():
     compiled = compile(lambda x: gradient(lambda z: np.sum(np.exp(z) * z), x))
     xs = [np.linspace(0.0, 1.0 + k, 500) for k in range(8)]

@@ -2,15 +2,12 @@
 
 import concurrent.futures
 import copy
-import multiprocessing
 import pickle
-import sys
 
 import numpy as np
 import pytest
 
 from autodiff import compile, gradient
-from autodiff.compiler.tiling.tile_threads import set_threads
 
 
 def _loss(x, w):
@@ -18,31 +15,6 @@ def _loss(x, w):
     out = h.copy()
     out[1:] += 0.5 * h[:-1]
     return np.sum(out * np.exp(-out * out)) + np.sum(h) ** 2
-
-
-@pytest.fixture
-def two_threads():
-    set_threads(2)
-    yield
-    set_threads(None)
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not fork")
-def test_a_forked_process_does_not_wait_for_threads_that_it_has_not(two_threads):
-    x = np.linspace(-1.0, 2.0, 1 << 17)
-    f = lambda x: np.sum(np.tanh(x) * x + np.exp(-x * x))  # noqa: E731
-    slope = compile(lambda x: gradient(f, x), backend="python")
-    expected = [slope(x) for _ in range(3)][-1]  # there are threads by now
-    context = multiprocessing.get_context("fork")
-    mine, theirs = context.Pipe(duplex=False)
-    child = context.Process(target=lambda: theirs.send(slope(x)))
-    child.start()
-    try:
-        assert mine.poll(30), "the process that was forked waits for ever"
-        np.testing.assert_allclose(mine.recv(), expected, rtol=1e-12, atol=1e-13)
-    finally:
-        child.kill()
-        child.join()
 
 
 @pytest.mark.parametrize("backend", ["python", "native"])

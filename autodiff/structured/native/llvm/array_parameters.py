@@ -27,15 +27,12 @@ class ArrayParameter:
         The shape; None for an axis of any length.
     dtype : np.dtype
         The dtype.
-    strides : tuple of int, optional
-        The strides in bytes; by default the array is C-contiguous.
     is_written : bool
         Whether the function writes into the array.
     """
 
     shape: tuple
     dtype: np.dtype
-    strides: tuple | None = None
     is_written: bool = False
 
 

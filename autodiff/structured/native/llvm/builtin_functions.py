@@ -1,7 +1,7 @@
 """Machine code as a builtin function of Python, which takes less time to call than `ctypes`.
 
-The function takes floats and arrays. It checks that dtypes, shapes and strides are those that it
-was specialized for, and returns an integer.
+The function takes floats and C-contiguous arrays. It checks that dtypes and shapes are those that
+it was specialized for, and returns an integer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from autodiff.structured.native.llvm.array_parameters import (
     MAY_BE_WRITTEN,
     NDIM,
     SHAPE,
-    STRIDES,
     VALUE,
     ArrayParameter,
 )
@@ -101,15 +100,13 @@ class _Entry(FunctionBuilder):
             return self._field(x, VALUE, F64)
         self._require(self.equal(cls, self._id(np.ndarray)))
         self._require(self.equal(self._field(x, DTYPE), self._id(array.dtype)))
-        flags = IS_ALIGNED | (MAY_BE_WRITTEN if array.is_written else 0)
-        flags |= IN_ORDER if array.strides is None else 0
+        flags = IN_ORDER | IS_ALIGNED | (MAY_BE_WRITTEN if array.is_written else 0)
         self._require(self._are(self.b.and_(self._field(x, FLAGS, I32), _int32(flags)), flags))
         self._require(self._are(self._field(x, NDIM, I32), len(array.shape)))
-        for place, expected in ((SHAPE, array.shape), (STRIDES, array.strides or ())):
-            for k, n in enumerate(expected):
-                if n is not None:
-                    found = self.word(self._field(x, place, PTR), k)
-                    self._require(self.equal(found, self.whole(n)))
+        for k, n in enumerate(array.shape):
+            if n is not None:
+                found = self.word(self._field(x, SHAPE, PTR), k)
+                self._require(self.equal(found, self.whole(n)))
         return self._field(x, DATA, PTR)
 
     def _field(self, x: Any, offset: int, kind: Any = I64) -> Any:

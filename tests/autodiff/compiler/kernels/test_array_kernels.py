@@ -405,7 +405,9 @@ def test_kernels_are_made_in_several_threads_at_once():
     assert [f.eager_because for f in compiled] == [None, None]
 
 
-def test_elements_of_arrays_that_are_not_small_are_read_in_the_kernel(interpreted):
+def test_elements_of_arrays_that_are_not_small_are_read_in_the_kernel(interpreted, monkeypatch):
+    monkeypatch.setattr(lowering_table, "LARGEST", 1 << 10)
+
     def recurrence(x, c):
         for i in range(30):
             x = np.sin(x) + c[7 * i] * x

@@ -120,25 +120,6 @@ def test_what_lies_in_memory_in_another_way_is_not_read(x, n, y):
     assert not y.any()
 
 
-def test_arrays_are_read_by_their_strides():
-    given = [ArrayParameter((2, 3), FLOAT, (48, 8)), ArrayParameter((1,), FLOAT, is_written=True)]
-    source = """
-def kernel(x, y):
-    total = 0.0
-    for i in range(2):
-        for j in range(3):
-            total = plus(total, get(x, 6 * i + j))
-    put(y, 0, total)
-    return 1
-"""
-    run = KernelModule({}).kernel(source.strip(), given, True)
-    whole, y = np.arange(12.0).reshape(2, 6), np.zeros(1)
-    assert run(whole[:, :3], y) == 1
-    assert y[0] == whole[:, :3].sum()
-    assert run(np.ascontiguousarray(whole[:, :3]), y) == -1
-    assert run(whole.T[:2, :3], y) == -1
-
-
 def test_numbers_of_numpy_are_floats():
     y = np.zeros(2)
     assert made(SOURCES["ways out"])(X, np.float64(1.0), y) == 0

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+from autodiff.compiler.kernels import row_blocks
 from tools.fuzz.compiled import CALLS, compared as compared_kind, of_anything, of_arrays
 from tools.fuzz.repeated import compiled_difference, points
 from tools.fuzz.sessions import Session
@@ -30,6 +31,15 @@ def test_kernels_of_small_arrays(group, interpreted):
     first = FIRST + group * GROUP
     assert not compared(of_arrays, range(first, first + GROUP))
     assert interpreted
+
+
+@pytest.mark.parametrize("group", range(6))
+def test_kernels_in_blocks_of_rows(group, interpreted, monkeypatch):
+    monkeypatch.setattr(row_blocks, "LARGE", 4)
+    monkeypatch.setattr(row_blocks, "BLOCK", 6 + group)
+    first = FIRST + (10 + group) * GROUP
+    assert not compared(of_arrays, range(first, first + GROUP))
+    assert any("for block in" in kernel.source for kernel in interpreted)
 
 
 @pytest.mark.parametrize("group", range(3))

@@ -39,13 +39,13 @@ for _f, _x in load_programs("arrays").PROGRAMS:
 def test_values(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     f, x = CASES[name]
     programs: list[Program] = []
-    tiled = variants.tile_program
+    emit = variants.VariantBuilder.emit
 
-    def noted(program: Program, *options: Any) -> Program:
+    def noted(builder: Any, program: Program) -> Any:
         programs.append(program)
-        return tiled(program, *options)
+        return emit(builder, program)
 
-    monkeypatch.setattr(variants, "tile_program", noted)
+    monkeypatch.setattr(variants.VariantBuilder, "emit", noted)
     with np.errstate(all="ignore"):
         autodiff.compile(f, backend="python")(x)
         for program in programs:

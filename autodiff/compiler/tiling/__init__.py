@@ -1,1 +1,0 @@
-"""Tiling of steps on large arrays."""
