@@ -225,8 +225,7 @@ class Structured(Respecializing):
             if v.kind is not None and v.kind.is_list
         }
         check_conversions(program)
-        variables = {self.positions.index(i) for i in self.active}
-        found, lacks_one = reached_results(program, variables, emitter.outputs)
+        found, lacks_one = self._reached
         self.ways = {self.positions[i]: numbers for i, numbers in found.items()}
         self.hides_decisions = lacks_one and not self.has_checkpoints
         if program.itself is not None and self.hides_decisions:
@@ -244,6 +243,12 @@ class Structured(Respecializing):
             self.why = "it calls itself"
         self.bailouts, self.takes_surroundings = 0, True
         self.spent = 0.0  # new code may be respecialized soon: do not compile its loops yet
+
+    @functools.cached_property
+    def _reached(self) -> tuple[dict[int, list[int]], bool]:
+        """What `reached_results` finds; it does not change when the code is respecialised."""
+        variables = {self.positions.index(i) for i in self.active}
+        return reached_results(self.program, variables, self.emitter.outputs)
 
     def _compile(
         self, source: str, scope: dict[str, Any], fills_tape: bool

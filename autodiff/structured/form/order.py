@@ -60,11 +60,18 @@ class Order:
 
 def binds(body: list, slot: Slot) -> bool:
     """Whether statements bind a variable, also as the target of a loop."""
-    return any(
-        (isinstance(node, Block) and slot in node.writes)
-        or (isinstance(node, For) and node.slot is slot)
-        for node in nodes_of(body)
-    )
+    return slot in bound_in(body)
+
+
+def bound_in(body: list) -> set[Slot]:
+    """Return the variables that statements bind, also as targets of loops."""
+    found: set[Slot] = set()
+    for node in nodes_of(body):
+        if isinstance(node, Block):
+            found.update(node.writes)
+        elif isinstance(node, For):
+            found.add(node.slot)
+    return found
 
 
 def outermost_loops(nodes: list) -> Iterator[For | While]:

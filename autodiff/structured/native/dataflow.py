@@ -123,18 +123,34 @@ def stored(node: ast.AST) -> list[str]:
 
 
 def _names_of(node: Any) -> tuple[list[str], list[str]]:
-    """Return the names that a node reads and binds. It keeps them, because many ask for them."""
-    if not hasattr(node, "names_of"):
-        reads: list[str] = []
-        binds: list[str] = []
-        node.names_of = reads, binds
-        if isinstance(node, ast.Name):
-            (reads if isinstance(node.ctx, ast.Load) else binds).append(node.id)
-        for part in ast.iter_child_nodes(node):
+    """Return the names that a node reads and binds.
+
+    It keeps them, because many ask for them; so do the statements in it.
+    """
+    found = getattr(node, "names_of", None)
+    if found is not None:
+        return found
+    reads: list[str] = []
+    binds: list[str] = []
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ast.stmt) and part is not node:
             reads += loaded(part)
             binds += stored(part)
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            reads.append(node.target.id)
+            continue
+        if type(part) is ast.Name:
+            (reads if type(part.ctx) is ast.Load else binds).append(part.id)
+            continue
+        for field in reversed(part._fields):
+            x = getattr(part, field, None)
+            if isinstance(x, ast.AST):
+                waiting.append(x)
+            elif type(x) is list:
+                waiting += [y for y in reversed(x) if isinstance(y, ast.AST)]
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        reads.append(node.target.id)
+    node.names_of = reads, binds
     return node.names_of
 
 
@@ -290,10 +306,15 @@ def double_buffered(
                     in_loops[x] |= places
     often = set[str]().union(*[bound[s] - once[s] for s in bound])
     kept = set()
-    for x in arrays & set[str]().union(*once.values()) - often:
+    candidates = arrays & set[str]().union(*once.values()) - often
+    values: dict[str, set[str]] = defaultdict(set)  # variable → names in what it is bound to
+    for s in bound if candidates else ():
+        for t, v in bindings(s):
+            for x in candidates.intersection(stored(t)):
+                values[x].update(loaded(v))
+    for x in candidates:
         found = escapes.of(roots - {x}, within=in_loops[x])
-        values = {y for s in bound for t, v in bindings(s) if x in stored(t) for y in loaded(v)}
-        if not found.isdisjoint({x} | values):
+        if not found.isdisjoint({x} | values[x]):
             kept.add(x)
     return {s: (names & arrays) - often - kept for s, names in once.items()}
 

@@ -16,7 +16,7 @@ import numpy as np
 from autodiff.functions import PRODUCT, facts_of
 from autodiff.structured import runtime_library as rt
 from autodiff.structured.blas_sums import factored, product_ahead, solve_factored
-from autodiff.structured.form.kinds import INT, UnsupportedError, kind_of_result
+from autodiff.structured.form.kinds import INT, Kind, UnsupportedError, kind_of_result
 from autodiff.structured.form.known_functions import (
     DIAGONALS,
     function_of,
@@ -94,6 +94,7 @@ class Expressions(AdjointCalls):
         self.scalars = Scalars(code, forward)
         self.elementwise = ArrayLoops(code, self.scalars, state)
         self.indexing = Indexing(code)
+        self._kinds: dict[tuple, Kind] = {}
 
     def expression(self, node: ast.expr) -> Any:
         """Lower an expression."""
@@ -364,7 +365,7 @@ class Expressions(AdjointCalls):
             raise UnsupportedError("a tuple")
         if f is np.real and not args[0].kind.is_complex:
             return args[0]
-        kind = kind_of_result(f, [a.kind for a in args])
+        kind = self._kind_of_result(f, [a.kind for a in args])
         if _is_partial(f):  # for samples it may be a bool
             kind = as_float(kind, [a.kind for a in args])
         if all(isinstance(a, Number) for a in args):
@@ -378,6 +379,15 @@ class Expressions(AdjointCalls):
         if not is_elementwise(f):
             raise UnsupportedError(f"{name_of(f)} of arrays")
         return self.elementwise.tree(f, kind, args)
+
+    def _kind_of_result(self, f: Any, kinds: list[Kind]) -> Kind:
+        """Return the kind of a result, which is inferred once for arguments of the same kinds."""
+        if any(kind.is_known or kind.parts for kind in kinds):
+            return kind_of_result(f, kinds)
+        key = (f, *kinds)
+        if key not in self._kinds:
+            self._kinds[key] = kind_of_result(f, kinds)
+        return self._kinds[key]
 
     def _special_form(self, f: Any, node: ast.Call) -> Any:
         """``add_at(shadow, s_[index], x)``, ``last_written(shadow, s_[index])``, ``slope(f)``."""

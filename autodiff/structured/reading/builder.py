@@ -614,7 +614,7 @@ class ProgramBuilder:
         if ruled_entry(f) is None and needs_rule(f, everything):
             raise UnsupportedError(f"{f} has no rule")
         kinds = {name: v.kind for name, v in options.items()}
-        kind = kind_of_result(f, [v.kind for v in args], kinds)
+        kind = self._kind_of_result(f, [v.kind for v in args], kinds)
         if f is np.flip and len(args) == 1 and not options and kind.ndim:
             backwards = (("slice", None, None, 0),) * kind.ndim  # the step is the first part
             return self.emit_view(Op("view", [args[0], self.const(-1)], data=backwards), kind)
@@ -629,6 +629,15 @@ class ProgramBuilder:
             values = without_tuples(everything)
             self.may_alias += [(value, v) for v in values if v.kind.is_array]
         return value
+
+    def _kind_of_result(self, f: Callable, kinds: list[Kind], options: dict[str, Kind]) -> Kind:
+        """Return the kind of a result, which is inferred once for arguments of the same kinds."""
+        if any(kind.is_known or kind.parts for kind in (*kinds, *options.values())):
+            return kind_of_result(f, kinds, options)
+        key, known = (f, *kinds, *options.items()), self.assumed.kinds_of_results
+        if key not in known:
+            known[key] = kind_of_result(f, kinds, options)
+        return known[key]
 
     def unpack(self, made: Value) -> list[Value]:
         """Return the parts of the tuple that a call has returned, emitted right after the call."""

@@ -12,6 +12,15 @@ _LEAVING = (ast.Return, ast.Break, ast.Continue)
 _MOST_STATEMENTS = 400
 
 
+def classes_in(node: ast.AST) -> frozenset[type]:
+    """Return the classes of the nodes of a syntax tree, which keeps them: many ask for them."""
+    found = getattr(node, "classes_in", None)
+    if found is None:
+        inner = map(classes_in, ast.iter_child_nodes(node))
+        found = node.classes_in = frozenset([type(node)]).union(*inner)  # type: ignore[attr-defined]
+    return found
+
+
 def with_jumps_last(nodes: list[ast.stmt], kinds: tuple[type, ...]) -> list[ast.stmt]:
     """Return statements in which jumps of some kinds stand at the ends of branches alone.
 
@@ -38,6 +47,8 @@ def jumps(node: ast.AST, kinds: tuple[type, ...]) -> bool:
     """Whether a statement contains a jump that leaves the block it stands in."""
     if isinstance(node, kinds):
         return True
+    if classes_in(node).isdisjoint(kinds):
+        return False
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return False
     if isinstance(node, (ast.For, ast.While)):
@@ -222,7 +233,8 @@ def without_else(nodes: list[ast.stmt], fresh: Callable[[str], str]) -> list[ast
     A variable records whether the loop was left by ``break``. So all jumps out of an ``else``
     stand in a branch when the enclosing loops are read.
     """
-    parts = [part for node in nodes for part in ast.walk(node)]
+    loops = [node for node in nodes if not classes_in(node).isdisjoint((ast.For, ast.While))]
+    parts = [part for node in loops for part in ast.walk(node)]
     if not any(isinstance(part, (ast.For, ast.While)) and part.orelse for part in parts):
         return nodes
     made: list[ast.stmt] = []

@@ -52,6 +52,7 @@ from autodiff.structured.reading.derivatives import DerivativeReader
 from autodiff.structured.reading.iteration.generators import ENDED, yielding, yields
 from autodiff.structured.reading.jumps import (
     always_returns,
+    classes_in,
     jumps,
     leaving,
     with_bodies,
@@ -431,7 +432,7 @@ class FunctionReader(DerivativeReader):
             if not (self.consumers and self.consumers[-1].generator is node):
                 raise UnsupportedError("a generator that no loop iterates over")
             body = yielding(body, ENDED if self.consumers[-1].flag else "", self.hidden)
-        if any(isinstance(part, ast.Try) for node in body for part in ast.walk(node)):
+        if any(ast.Try in classes_in(part) for part in body):
             self.program.catches = True
             body = without_handlers(body)
         body = without_else(without_match(body, self.temporary), self.hidden)

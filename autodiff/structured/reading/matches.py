@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.reading.jumps import COMPOUND, with_bodies
+from autodiff.structured.reading.jumps import COMPOUND, classes_in, with_bodies
 
 _MOST_CASES, _MOST_GUARDS = 32, 4  # each guard duplicates the cases after it
 
@@ -17,7 +17,7 @@ def without_match(nodes: list[ast.stmt], fresh: Callable[[str], str]) -> list[as
 
     `fresh` names variables of which only the latest binding is read.
     """
-    if not any(isinstance(part, ast.Match) for node in nodes for part in ast.walk(node)):
+    if not any(ast.Match in classes_in(node) for node in nodes):
         return nodes
     made: list[ast.stmt] = []
     for node in nodes:

@@ -145,9 +145,16 @@ class ParameterReader(StatementReader):
         defaults = {name: place for name, place in defaults.items() if place in form}
         return LocalFunction(node, scope, defaults)
 
+    def found_definition(self, function: types.FunctionType) -> Any:
+        """Return what `definition_of` finds for a function; it is asked once."""
+        known = self.assumed.definitions
+        if function not in known:
+            known[function] = definition_of(function)
+        return known[function]
+
     def definition_of(self, function: types.FunctionType) -> ast.FunctionDef | ast.Lambda:
         """Return the syntax tree of a function."""
-        found = definition_of(function)
+        found = self.found_definition(function)
         if found is None or type(found.node) not in (ast.FunctionDef, ast.Lambda):
             raise UnsupportedError("its source is not to be had")
         node: Any = found.node

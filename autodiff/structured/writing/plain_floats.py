@@ -40,7 +40,7 @@ from autodiff.structured.form.function_ir import (
 )
 from autodiff.structured.form.indices import parts_of_index
 from autodiff.structured.form.kinds import Kind
-from autodiff.structured.form.order import binds
+from autodiff.structured.form.order import bound_in
 from autodiff.structured.writing.rules.known_adjoints import is_display
 
 _LOOSE = frozenset([np.float64, np.bool_])  # NumPy's classes that a loose number replaces
@@ -95,22 +95,25 @@ class PlainFloats:
             self._keep_lenient_items(blocks)
             self._find_loose(blocks)
 
-    def _find_elements(self, nodes: list, loop: list | None) -> None:
-        """Find element accesses in loops: by memoryview, if the loop does not rebind the array."""
+    def _find_elements(self, nodes: list, bound: set[Slot] | None) -> None:
+        """Find element accesses in loops: by memoryview, if the loop does not rebind the array.
+
+        `bound` has the variables that the innermost loop binds; it is None outside of loops.
+        """
         for node in nodes:
             if isinstance(node, If):
-                self._find_elements(node.then, loop)
-                self._find_elements(node.otherwise, loop)
+                self._find_elements(node.then, bound)
+                self._find_elements(node.otherwise, bound)
             elif isinstance(node, For):
-                self._find_elements(node.body, node.body)
+                self._find_elements(node.body, bound_in(node.body))
             elif isinstance(node, While):
                 body = [*node.before, *node.body]
-                self._find_elements(body, body)
-            elif loop is not None:
+                self._find_elements(body, bound_in(body))
+            elif bound is not None:
                 for op in filter(_is_element, node.ops):
                     base = op.args[0].op
                     slot = base.data if base.code == "read" else None
-                    if slot is not None and (slot.is_stable or not binds(loop, slot)):
+                    if slot is not None and (slot.is_stable or slot not in bound):
                         self.elements.add(op)
                         self.arrays.add(slot)
                     elif op.code == "load":

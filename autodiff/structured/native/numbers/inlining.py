@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 
+from autodiff import caches
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.native.llvm.function_builder import FunctionBuilder
 from autodiff.structured.native.lowered_values import Number, StaticValue
@@ -25,6 +26,15 @@ MOST_DEPTH = 10
 _MOST_ITERATIONS = 32
 """Up to this trip count, loops are unrolled."""
 _SEQUENCES = (range, reversed, tuple, list)
+
+
+@caches.of_functions(256)
+def _definition_of(f: Any) -> Any:
+    """Return the definition of a function, from its source; None if that is not to be had."""
+    try:
+        return tree_of(textwrap.dedent(inspect.getsource(f))).body[0]
+    except (OSError, TypeError, SyntaxError):
+        return None
 
 
 class Local(NamedTuple):
@@ -62,10 +72,9 @@ class Inlining:
     ) -> Any:
         """Inline a call of a small function with numbers, tuples, functions and known values."""
         f = inspect.unwrap(f)
-        try:
-            definition: Any = tree_of(textwrap.dedent(inspect.getsource(f))).body[0]
-        except (OSError, TypeError, SyntaxError) as error:
-            raise UnsupportedError(f"the source of {f}") from error
+        definition = _definition_of(f)
+        if definition is None:
+            raise UnsupportedError(f"the source of {f}")
         if not isinstance(definition, ast.FunctionDef) or depth > MOST_DEPTH:
             raise UnsupportedError(f"{f.__name__} in machine code")
         captured = [cell.cell_contents for cell in f.__closure__ or ()]

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from autodiff.intercept.source.library_code import is_library, is_ours
-from autodiff.intercept.source.rewritten_code import definition_of
 from autodiff.structured.form.function_ir import Value, known
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.reading.builder import Consumer
 from autodiff.structured.reading.containers.classes import class_of, is_object
 from autodiff.structured.reading.iteration.iterators import is_iterator_maker
-from autodiff.structured.reading.jumps import COMPOUND, with_bodies
+from autodiff.structured.reading.jumps import COMPOUND, classes_in, with_bodies
 from autodiff.structured.reading.libraries.iterator_decompositions import GENERATORS, READ_AHEAD
 from autodiff.structured.reading.parameters import ParameterReader
 from autodiff.structured.reading.scopes import LocalFunction
@@ -81,7 +80,7 @@ class GeneratorReader(ParameterReader):
             return True
         if type(f) is not types.FunctionType or is_ours(f) or is_library(f):
             return False
-        found = definition_of(f)
+        found = self.found_definition(f)
         return found is not None and yields(found.node)
 
     def loop_over_generator(
@@ -156,7 +155,9 @@ def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 def yields(node: ast.AST) -> bool:
     """Whether a function is a generator."""
-    return any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in own_nodes(node))
+    kinds = ast.Yield, ast.YieldFrom
+    is_without = classes_in(node).isdisjoint(kinds)
+    return not is_without and any(isinstance(part, kinds) for part in own_nodes(node))
 
 
 def yielding(

@@ -89,3 +89,16 @@ def test_deep_nests_take_no_exponential_time() -> None:
     loops = [" " * k + f"for i{k} in n:" for k in range(depth)]
     after = Liveness(function([*loops, " " * depth + "x = x + y", "return x"])).after
     assert after[depth + 2] == {"x", "y", "n"}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_names_read_and_bound_are_those_in_the_source(seed: int) -> None:
+    tree = ast.parse("\n".join(["a += b", *statements(random.Random(seed), 3)]))
+    for node in ast.walk(tree):
+        names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+        sums = [part for part in ast.walk(node) if isinstance(part, ast.AugAssign)]
+        read = [n.id for n in names if isinstance(n.ctx, ast.Load)] + [s.target.id for s in sums]
+        assert sorted(loaded(node)) == sorted(read)
+        assert sorted(stored(node)) == sorted(
+            n.id for n in names if not isinstance(n.ctx, ast.Load)
+        )

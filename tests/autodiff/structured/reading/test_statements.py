@@ -12,6 +12,7 @@ import pytest
 
 from autodiff import gradient
 from autodiff.structured import calls
+from autodiff.structured.reading import parameters
 from tests.helpers import check_gradient
 
 X = np.array([0.9, 0.4, 0.6, 0.7])
@@ -400,3 +401,22 @@ def test_an_exception_leaves_errstates(runs: list[str]) -> None:
             assert x[1] < 0
         assert np.geterr() == before
     assert "f" in runs
+
+
+def scaled(x: Any, k: float) -> Any:
+    return k * x if x > 0.5 else x * x
+
+
+def helper_called_often(x: Any) -> Any:
+    total = 0.0
+    for i in range(len(x)):
+        total += scaled(scaled(x[i], 2.0), 3.0) + scaled(x[i] * total, 0.5)
+    return total
+
+
+def test_the_source_of_a_helper_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    found = parameters.definition_of
+    monkeypatch.setattr(parameters, "definition_of", lambda f: asked.append(f) or found(f))
+    check_gradient(helper_called_often, np.linspace(0.3, 1.2, 5))
+    assert asked.count(scaled) == 1
