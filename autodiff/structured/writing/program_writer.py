@@ -116,6 +116,8 @@ class ProgramWriter(ForwardWriter):
             elif is_active(v):
                 zero = f"zeros_like(outs[{n}])" if v.kind.is_array else "0.0"
                 out.add_all([f"seed{n} = seeds[{n}]", f"if seed{n} is None: seed{n} = {zero}"])
+                if self.mixes_precisions and not (self.for_native or v.kind.has_low_precision):
+                    out.add(f"seed{n} = {self.constants.name(np.asarray)}(seed{n})[()]")
                 self.seeded.setdefault(v, []).append(f"seed{n}")
         for n, slot in enumerate(self.written_parameters, len(outputs)):
             if self.has_shadow(slot):

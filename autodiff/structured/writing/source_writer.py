@@ -33,7 +33,7 @@ from autodiff.structured.writing.activity import is_active, written_parameters
 from autodiff.structured.writing.carried_arrays import carried_arrays, origin_of
 from autodiff.structured.writing.checkpointed_loops import CheckpointedLoop
 from autodiff.structured.writing.hoisted_views import HoistedViews
-from autodiff.structured.writing.plain_floats import PlainFloats
+from autodiff.structured.writing.plain_floats import PlainFloats, mixes_precisions
 from autodiff.structured.writing.shadow_layouts import layouts, layouts_of_values
 from autodiff.structured.writing.shape_guards import ShapeGuards
 
@@ -135,6 +135,8 @@ class SourceWriter:
         arrays = [s for s in program.slots if s.memory is not None and not s.is_stable]
         self.rebound = {s.root for s in arrays}
         self.carried = carried_arrays(program, self.rebound)
+        self.mixes_precisions = mixes_precisions(program)
+        has_plain_floats = has_plain_floats and not self.mixes_precisions
         self.plain = PlainFloats(program if has_plain_floats else None)
         self.has_math = has_plain_floats  # `math` may compute partial derivatives of floats
         self.needs_math = False  # and does so somewhere

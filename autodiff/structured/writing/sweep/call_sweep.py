@@ -326,7 +326,7 @@ def term_of(s: Any, op: Op, bound: BoundRule, j: int, g: str) -> tuple[str, int,
 
     def text(i: int) -> str:
         a = argument(i)
-        texts.append(e.need(a) if isinstance(a, Value) else e.const(a))
+        texts.append(_precise(e, a, out) if isinstance(a, Value) else e.const(a))
         return texts[-1]
 
     read = list(map(argument, partial.reads))
@@ -374,6 +374,13 @@ def term_of(s: Any, op: Op, bound: BoundRule, j: int, g: str) -> tuple[str, int,
     if arrays and all(a is v or not a.kind.is_array for a in op.args):  # `d` has the shape of `out`
         g = before_spreading(g, s.spread)
     return product(g, conjugate), ndim, ""
+
+
+def _precise(e: Any, a: Value, out: Value) -> str:
+    """Return a value in the precision of the result, in which partial derivatives are computed."""
+    if e.for_native or not a.kind.has_low_precision or out.kind.has_low_precision:
+        return str(e.need(a))
+    return f"({e.need(a)} * {e.constants.name(np.float64(1.0))})"
 
 
 def _slope(s: Any, op: Op, bound: BoundRule, j: int, text: Any, read: list) -> str | None:
