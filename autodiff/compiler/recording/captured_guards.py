@@ -232,6 +232,7 @@ class _Search:
             return
         if kind not in self._classes and len(self._classes) < _MOST:
             self._classes.append(kind)
+            self._names.add_protocol(kind)
 
     def look_inside(self) -> None:
         """Note what is in the variables found, and what the classes have by the names mentioned."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import abc
 import collections
 import dis
+import functools
 import operator
 import types
+import typing
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
@@ -109,15 +111,15 @@ class Mentioned:
         All of them.
     bound : set of str
         The names under which attributes are assigned.
-    has_handlers, has_patterns, has_deletions : bool
-        Whether the code has handlers of errors, class patterns, and deletes attributes.
+    has_handlers, has_protocols, has_patterns, has_deletions : bool
+        Whether the code has handlers of errors, protocols, class patterns, and deletes attributes.
     """
 
     def __init__(self) -> None:
         self.names: set[str] = set()
         self.bound: set[str] = set()
         self._read: set[str] = set()  # names that are mentioned in another way
-        self.has_handlers = False
+        self.has_handlers = self.has_protocols = False
         self.has_patterns = False
         self.has_deletions = False
 
@@ -136,10 +138,17 @@ class Mentioned:
             names = names.difference(code.co_names)
         self._read |= names
 
+    def add_protocol(self, kind: type) -> None:
+        """Add what `isinstance` looks for in objects if a class is a protocol."""
+        for base in kind.__mro__ if getattr(kind, "_is_protocol", False) else ():
+            if getattr(base, "_is_protocol", False) and base is not typing.Protocol:
+                self.names.update(vars(base), vars(base).get("__annotations__", ()))
+                self.has_protocols = True
+
     @property
     def may_miss(self) -> bool:
         """Whether the code may go on where an attribute or a global variable is missing."""
-        return self.has_handlers or self.by_text
+        return self.has_handlers or self.has_protocols or self.by_text
 
     @property
     def by_text(self) -> bool:
@@ -344,6 +353,9 @@ def _rows_of_container(x: Any) -> list[_Row]:
         return [_Row(x, dict(x), _same_dict, _put_all)]
     if isinstance(x, BaseException):
         return [_Row(x, {"args": x.args}, _same_slots, _put_slots)]
+    if isinstance(x, functools.partial):
+        parts = {"func": x.func, "args": x.args, "keywords": x.keywords}
+        return [_Row(x, parts, _same_slots, _put_into_partial)]
     return []
 
 
@@ -464,6 +476,10 @@ def _put_objects(holder: np.ndarray, kept: tuple) -> None:
     holder.shape = kept[0]
     for place, value in enumerate(kept[1]):
         holder.view(np.ndarray).flat[place] = value
+
+
+def _put_into_partial(holder: functools.partial, kept: dict) -> None:
+    holder.__setstate__((*kept.values(), vars(holder)))
 
 
 def _put_parts(holder: Any, kept: list) -> None:
