@@ -213,12 +213,6 @@ class Kind(NamedTuple):
         return self.dtype is not None
 
     @property
-    def has_low_precision(self) -> bool:
-        """Whether it may be a number or array that is less precise than a Python float."""
-        kinds = self.classes if self.dtype is None else {self.dtype.type}
-        return not kinds.isdisjoint((np.float16, np.float32, np.complex64))
-
-    @property
     def own_classes(self) -> frozenset[type]:
         """The classes that it may have in the function, where no class stands for another one."""
         if self.is_table and self.owner is not None:

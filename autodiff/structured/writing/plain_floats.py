@@ -219,6 +219,12 @@ def _is_display_of_floats(op: Op) -> bool:
     return is_one and all(v.kind.classes <= _REAL for v in _numbers_in(op.args[0]))
 
 
+def has_low_precision(kind: Kind) -> bool:
+    """Whether a number or array may be less precise than a Python float."""
+    kinds = kind.classes if kind.dtype is None else {kind.dtype.type}
+    return not kinds.isdisjoint((np.float16, np.float32, np.complex64))
+
+
 def mixes_precisions(program: FunctionIR) -> bool:
     """Whether a program has numbers of low precision.
 
@@ -226,7 +232,7 @@ def mixes_precisions(program: FunctionIR) -> bool:
     """
     kinds = [slot.kind for slot in program.slots if slot.kind]
     kinds += [op.out.kind for block in blocks_of(program.body) for op in block.ops if op.out]
-    return any(kind.has_low_precision for kind in kinds)
+    return any(map(has_low_precision, kinds))
 
 
 def _tuples_in(v: Value) -> Iterator[Op]:

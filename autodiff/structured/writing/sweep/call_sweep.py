@@ -12,6 +12,7 @@ from autodiff.structured.form.function_ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.writing.activity import is_active
+from autodiff.structured.writing.plain_floats import has_low_precision
 from autodiff.structured.writing.rules import contractions
 from autodiff.structured.writing.rules.bound_rules import BoundRule, is_elementwise
 from autodiff.structured.writing.rules.known_adjoints import (
@@ -378,7 +379,7 @@ def term_of(s: Any, op: Op, bound: BoundRule, j: int, g: str) -> tuple[str, int,
 
 def _precise(e: Any, a: Value, out: Value) -> str:
     """Return a value in the precision of the result, in which partial derivatives are computed."""
-    if e.for_native or not a.kind.has_low_precision or out.kind.has_low_precision:
+    if e.for_native or not has_low_precision(a.kind) or has_low_precision(out.kind):
         return str(e.need(a))
     return f"({e.need(a)} * {e.constants.name(np.float64(1.0))})"
 
