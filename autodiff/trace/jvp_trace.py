@@ -53,6 +53,7 @@ from autodiff.trace.observers import indices_on, new_forward
 from autodiff.trace.pytree import (
     has_variables,
     is_perturbable,
+    leaves_of,
     map_leaves,
     part_of_tangent,
     parts_of,
@@ -339,10 +340,18 @@ class Pushed:
             tape.copied = []
         if tape.decisions and not indices_on(y, tape):
             check_forward(self.f, tape, y)
-        return (
-            map_leaves(y, lambda leaf: of_level(leaf, tape)),
-            map_leaves(y, lambda leaf: tangent_out(leaf, tape)),
-        )
+        known = {id(leaf) for dot in dots for leaf in leaves_of(dot)}
+
+        def own_tangent(leaf: Any) -> Any:
+            dot = tangent_out(leaf, tape)
+            value = dot._value if is_tracer(dot) and dot._tape.program else dot
+            if type(value) is np.ndarray:
+                if value.base is not None or id(dot) in known:
+                    dot = np.copy(dot)  # the caller may write into any of them
+                known.add(id(dot))
+            return dot
+
+        return map_leaves(y, lambda leaf: of_level(leaf, tape)), map_leaves(y, own_tangent)
 
     def _traced(
         self,

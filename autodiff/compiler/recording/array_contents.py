@@ -12,7 +12,7 @@ SMALL = 4096
 
 
 class ArrayContent:
-    """What an array of numbers held, and its form, which can be set in place too.
+    """What an array of numbers held, its form, and whether it could be written into.
 
     Parameters
     ----------
@@ -25,10 +25,11 @@ class ArrayContent:
         A copy of its bytes.
     """
 
-    __slots__ = ("_dtype", "_order", "_shape", "_strides", "held")
+    __slots__ = ("_dtype", "_is_writeable", "_order", "_shape", "_strides", "held")
 
     def __init__(self, x: np.ndarray) -> None:
         self._dtype, self._shape, self._strides = x.dtype, x.shape, x.strides
+        self._is_writeable = x.flags.writeable
         self._order: Any = "F" if _lies_transposed(x) else "C"
         self.held = bytearray(_bytes_of(x))
 
@@ -38,6 +39,7 @@ class ArrayContent:
             x.shape == self._shape
             and x.strides == self._strides
             and x.dtype == self._dtype
+            and x.flags.writeable is self._is_writeable
             and self.held == _bytes_of(x)
         )
 

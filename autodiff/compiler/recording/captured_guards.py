@@ -15,14 +15,13 @@ import numpy as np
 
 from autodiff.compiler.recording.changing_objects import Ways, is_new_way, may_change
 from autodiff.compiler.recording.content_guards import (
-    BY_TEXT,
     OURS,
     SIMPLE,
-    Mentioned,
     is_of_users,
     items_of,
 )
 from autodiff.compiler.recording.dependency import Dependency, content_of_cell
+from autodiff.compiler.recording.mentioned_names import BY_TEXT, Mentioned
 from autodiff.compiler.recording.not_followed import is_reader, mentioned_by, not_followed
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.trace.pytree import parts_of
@@ -232,6 +231,7 @@ class _Search:
             return
         if kind not in self._classes and len(self._classes) < _MOST:
             self._classes.append(kind)
+            self._names.add_protocol(kind)
 
     def look_inside(self) -> None:
         """Note what is in the variables found, and what the classes have by the names mentioned."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import collections
-import dis
+import functools
 import operator
 import types
 from collections.abc import Callable, Collection, Mapping
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autodiff.compiler.recording.array_contents import ArrayContent, is_large
+from autodiff.compiler.recording.mentioned_names import Mentioned
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.trace.pytree import facts_of
 from autodiff.trace.tape import CONSTANT
@@ -31,17 +32,6 @@ _CONTAINERS = (
 )  # fmt: skip
 """Classes whose objects hold what the user has put into them."""
 _MISSING = object()
-BY_TEXT = frozenset(
-    {
-        "vars", "dir", "getattr", "hasattr", "attrgetter", "methodcaller", "__dict__",
-        "__delattr__", "__getstate__", "__reduce__", "__reduce_ex__", "__setattr__", "dumps",
-        "__getattribute__", "getattr_static", "getmembers", "asdict", "astuple", "fields",
-        "delattr", "format", "format_map", "replace", "get_annotations", "get_type_hints", "getdoc",
-        "getfullargspec", "setattr", "signature", "vformat",
-    }
-)  # fmt: skip
-_AROUND = frozenset({"__array_interface__", "as_strided", "base", "ctypes"})
-"""Names of what reaches the memory around a view."""
 _OF_FUNCTIONS = frozenset({"__annotations__", "__doc__", "__module__", "__name__", "__qualname__"})
 """Attributes that every function has and that can be rebound."""
 _OF_CLASSES = frozenset({"__name__", "__qualname__"})
@@ -98,68 +88,6 @@ def items_of(x: Any) -> Collection:
     if isinstance(x, np.ndarray) and x.dtype.hasobject:
         return x.view(np.ndarray).ravel().tolist()
     return x.args if isinstance(x, BaseException) else ()
-
-
-class Mentioned:
-    """The names that the code of functions mentions, to tell which attributes it may read.
-
-    Attributes
-    ----------
-    names : set of str
-        All of them.
-    bound : set of str
-        The names under which attributes are assigned.
-    has_handlers, has_patterns, has_deletions : bool
-        Whether the code has handlers of errors, class patterns, and deletes attributes.
-    """
-
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-        self.bound: set[str] = set()
-        self._read: set[str] = set()  # names that are mentioned in another way
-        self.has_handlers = False
-        self.has_patterns = False
-        self.has_deletions = False
-
-    def add(self, function: types.FunctionType, names: set[str]) -> None:
-        """Add those that a function mentions."""
-        self.names |= names
-        codes = [function.__code__]
-        for code in codes:
-            codes += [c for c in code.co_consts if isinstance(c, types.CodeType)]
-            self.has_handlers = self.has_handlers or bool(getattr(code, "co_exceptiontable", True))
-            for i in dis.get_instructions(code):
-                self.has_patterns = self.has_patterns or "MATCH" in i.opname
-                self.has_deletions = self.has_deletions or i.opname == "DELETE_ATTR"
-                if isinstance(i.argval, str):
-                    (self.bound if i.opname == "STORE_ATTR" else self._read).add(i.argval)
-            names = names.difference(code.co_names)
-        self._read |= names
-
-    @property
-    def may_miss(self) -> bool:
-        """Whether the code may go on where an attribute or a global variable is missing."""
-        return self.has_handlers or self.by_text
-
-    @property
-    def by_text(self) -> bool:
-        """Whether attributes may be read by a text, or all of them in their order."""
-        return self.has_deletions or not self.names.isdisjoint(BY_TEXT)
-
-    @property
-    def reaches_around(self) -> bool:
-        """Whether the code may read or write the memory around a view."""
-        return not self.names.isdisjoint(_AROUND)
-
-    @property
-    def only_bound(self) -> set[str]:
-        """The names under which attributes are assigned and never read."""
-        return self.bound - self._read
-
-    def of(self, kind: type) -> set[str]:
-        """Return the names that may be read of an object of a class."""
-        given = getattr(kind, "__match_args__", ()) if self.has_patterns else ()
-        return self.names.union(n for n in given if isinstance(n, str))
 
 
 class ReadAttributes:
@@ -344,6 +272,9 @@ def _rows_of_container(x: Any) -> list[_Row]:
         return [_Row(x, dict(x), _same_dict, _put_all)]
     if isinstance(x, BaseException):
         return [_Row(x, {"args": x.args}, _same_slots, _put_slots)]
+    if isinstance(x, functools.partial):
+        parts = {"func": x.func, "args": x.args, "keywords": x.keywords}
+        return [_Row(x, parts, _same_slots, _put_into_partial)]
     return []
 
 
@@ -464,6 +395,11 @@ def _put_objects(holder: np.ndarray, kept: tuple) -> None:
     holder.shape = kept[0]
     for place, value in enumerate(kept[1]):
         holder.view(np.ndarray).flat[place] = value
+
+
+def _put_into_partial(holder: functools.partial, kept: dict) -> None:
+    set_state: Any = getattr(holder, "__setstate__")  # noqa: B009 - unknown to type checkers
+    set_state((*kept.values(), vars(holder)))
 
 
 def _put_parts(holder: Any, kept: list) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 
 from autodiff.compiler.recording.array_contents import ArrayContent
 from autodiff.compiler.recording.content_guards import (
-    Mentioned,
     Snapshot,
     content_of,
     is_fixed,
     same,
 )
+from autodiff.compiler.recording.mentioned_names import Mentioned
 
 _MISSING = object()
 

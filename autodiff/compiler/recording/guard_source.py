@@ -43,10 +43,11 @@ def checks_of(outside: list[Dependency], names: Any) -> list[str]:
             checks.append(
                 f"if {value}.__mro__ is not {names.of(d.bases, 'bases')}: return MISMATCH"
             )
-        if type(d.value) is np.ndarray:  # both can be set in place
+        if type(d.value) is np.ndarray:  # all of these can be set in place
             kind, shape = names.of(d.value.dtype, "dtype"), d.value.shape
             changed = f"{value}.shape != {shape!r} or {value}.dtype != {kind}"
-            checks.append(f"if {changed}: return MISMATCH")
+            writeable = f"{value}.flags.writeable is not {d.value.flags.writeable}"
+            checks.append(f"if {changed} or {writeable}: return MISMATCH")
         if d.inside is not None:
             changed = names.of(d.inside.has_changed, "has_changed")
             checks.append(f"if {changed}(): return MISMATCH")

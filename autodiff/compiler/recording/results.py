@@ -22,6 +22,7 @@ from autodiff.trace.pytree import (
     rebuilt,
 )
 from autodiff.trace.tape import CONSTANT
+from autodiff.trace.trace_stack import owner_id
 from autodiff.trace.tracer import is_tracer
 
 
@@ -53,7 +54,7 @@ class Outputs:
 
     An object that appears in several places of the result is one object in the result of the
     program, too. A list, dict, tuple or object that was an unchanged argument is that argument, and
-    one that is in an outer variable is itself; so is an array there.
+    one that is in an outer variable is itself; so is an array there, and a view of one.
 
     Attributes
     ----------
@@ -107,8 +108,10 @@ class Outputs:
         return _Nest(type(y), template, trees)
 
     def _is_outer(self, y: Any, parts: Any) -> bool:
-        """Whether an array, container or object is in an outer variable."""
-        return (parts is not None or isinstance(y, np.ndarray)) and id(y) in self._outer_ids
+        """Whether a container or object, or the memory of an array, is in an outer variable."""
+        if isinstance(y, np.ndarray):
+            return owner_id(y) in self._outer_ids
+        return parts is not None and id(y) in self._outer_ids
 
     @functools.cached_property
     def _outer_ids(self) -> set[int]:
@@ -119,6 +122,8 @@ class Outputs:
             if id(x) not in found:
                 found.add(id(x))
                 waiting += [part for _, part in parts_of(x) or ()]
+                if isinstance(x, np.ndarray):
+                    found.add(owner_id(x))
         return found
 
     def _leaf(self, leaf: Any) -> int:

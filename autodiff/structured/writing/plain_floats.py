@@ -222,6 +222,22 @@ def _is_display_of_floats(op: Op) -> bool:
     return is_one and all(v.kind.classes <= _REAL for v in _numbers_in(op.args[0]))
 
 
+def has_low_precision(kind: Kind) -> bool:
+    """Whether a number or array may be less precise than a Python float."""
+    kinds = kind.classes if kind.dtype is None else {kind.dtype.type}
+    return not kinds.isdisjoint((np.float16, np.float32, np.complex64))
+
+
+def mixes_precisions(program: FunctionIR) -> bool:
+    """Whether a program has numbers of low precision.
+
+    A Python float would take the precision of the other factor, so no cotangent may be one.
+    """
+    kinds = [slot.kind for slot in program.slots if slot.kind]
+    kinds += [op.out.kind for block in blocks_of(program.body) for op in block.ops if op.out]
+    return any(map(has_low_precision, kinds))
+
+
 def _tuples_in(v: Value) -> Iterator[Op]:
     """Yield the nested tuples of a display that nothing else reads."""
     if v.op.code == "tuple" and v.uses == 1:

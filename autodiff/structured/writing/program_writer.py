@@ -114,9 +114,10 @@ class ProgramWriter(ForwardWriter):
             if is_active(v) and v.kind.is_list:  # here as long as when it was returned
                 out.add(f"if seeds[{n}] is not None: add_in(out{n}_b, seeds[{n}])")
             elif is_active(v):
-                zero = f"zeros_like(outs[{n}])" if v.kind.is_array else "0.0"
-                out.add_all([f"seed{n} = seeds[{n}]", f"if seed{n} is None: seed{n} = {zero}"])
-                self.seeded.setdefault(v, []).append(f"seed{n}")
+                name, zero = f"seed{n}", f"zeros_like(outs[{n}])" if v.kind.is_array else "0.0"
+                seed = self.seed_of(n, v)
+                out.add_all([f"{name} = {seed}", f"if {name} is None: {name} = {zero}"])
+                self.seeded.setdefault(v, []).append(name)
         for n, slot in enumerate(self.written_parameters, len(outputs)):
             if self.has_shadow(slot):
                 shadow = self._initial_shadow(slot)

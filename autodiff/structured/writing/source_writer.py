@@ -33,7 +33,11 @@ from autodiff.structured.writing.activity import is_active, written_parameters
 from autodiff.structured.writing.carried_arrays import carried_arrays, origin_of
 from autodiff.structured.writing.checkpointed_loops import CheckpointedLoop
 from autodiff.structured.writing.hoisted_views import HoistedViews
-from autodiff.structured.writing.plain_floats import PlainFloats
+from autodiff.structured.writing.plain_floats import (
+    PlainFloats,
+    has_low_precision,
+    mixes_precisions,
+)
 from autodiff.structured.writing.shadow_layouts import layouts, layouts_of_values
 from autodiff.structured.writing.shape_guards import ShapeGuards
 
@@ -135,6 +139,8 @@ class SourceWriter:
         arrays = [s for s in program.slots if s.memory is not None and not s.is_stable]
         self.rebound = {s.root for s in arrays}
         self.carried = carried_arrays(program, self.rebound)
+        self.mixes_precisions = mixes_precisions(program)
+        has_plain_floats = has_plain_floats and not self.mixes_precisions
         self.plain = PlainFloats(program if has_plain_floats else None)
         self.has_math = has_plain_floats  # `math` may compute partial derivatives of floats
         self.needs_math = False  # and does so somewhere
@@ -179,6 +185,12 @@ class SourceWriter:
         self.push_names: dict[int, list[str]] = {}
         self.counters: list[str] = []
         self.adjoints: dict[int, tuple[Any, int]] = {}  # id of an adjoint → function and argument
+
+    def seed_of(self, n: int, v: Value) -> str:
+        """Return the cotangent of an output, or None: of class `float` only if that is harmless."""
+        if self.for_native or not self.mixes_precisions or has_low_precision(v.kind):
+            return f"seeds[{n}]"
+        return f"{self.constants.name(np.asarray)}(seeds[{n}])[()]"
 
     def has_shadow(self, x: Value | Slot) -> bool:
         """Whether an array of the same layout accumulates the cotangent."""

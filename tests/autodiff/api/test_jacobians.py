@@ -305,3 +305,18 @@ def test_shapes_of_empty_arrays(shape: tuple, is_compiled: bool) -> None:
     x = np.ones(shape)
     expected = [2 * shape] * 3 + [(0, *shape[1:], *shape)] * 2 + [2 * shape]
     assert (autodiff.compile(shapes) if is_compiled else shapes)(x) == expected
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_a_tangent_has_memory_of_its_own(is_compiled: bool) -> None:
+    def f(x: Any) -> Any:
+        return x + X, x - X, x[::-1], np.broadcast_to(x[:1], (2,))
+
+    g = autodiff.compile(lambda x, v: jvp(f, (x,), (v,))) if is_compiled else None
+    v = V.copy()
+    for _ in range(3):
+        tangents = (jvp(f, (X,), (v,)) if g is None else g(X, v))[1]
+        for k, tangent in enumerate(tangents):
+            tangent[...] = k  # type: ignore[index]
+        assert [float(tangent[0]) for tangent in tangents] == [0.0, 1.0, 2.0, 3.0]
+        np.testing.assert_array_equal(v, V)

@@ -12,6 +12,7 @@ from autodiff.structured.form.function_ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.writing.activity import is_active
+from autodiff.structured.writing.plain_floats import has_low_precision
 from autodiff.structured.writing.rules import contractions
 from autodiff.structured.writing.rules.bound_rules import BoundRule, is_elementwise
 from autodiff.structured.writing.rules.known_adjoints import (
@@ -326,7 +327,7 @@ def term_of(s: Any, op: Op, bound: BoundRule, j: int, g: str) -> tuple[str, int,
 
     def text(i: int) -> str:
         a = argument(i)
-        texts.append(e.need(a) if isinstance(a, Value) else e.const(a))
+        texts.append(_precise(e, a, out) if isinstance(a, Value) else e.const(a))
         return texts[-1]
 
     read = list(map(argument, partial.reads))
@@ -374,6 +375,13 @@ def term_of(s: Any, op: Op, bound: BoundRule, j: int, g: str) -> tuple[str, int,
     if arrays and all(a is v or not a.kind.is_array for a in op.args):  # `d` has the shape of `out`
         g = before_spreading(g, s.spread)
     return product(g, conjugate), ndim, ""
+
+
+def _precise(e: Any, a: Value, out: Value) -> str:
+    """Return a value in the precision of the result, in which partial derivatives are computed."""
+    if e.for_native or not has_low_precision(a.kind) or has_low_precision(out.kind):
+        return str(e.need(a))
+    return f"({e.need(a)} * {e.constants.name(np.float64(1.0))})"
 
 
 def _slope(s: Any, op: Op, bound: BoundRule, j: int, text: Any, read: list) -> str | None:

@@ -118,6 +118,20 @@ def test_what_is_outside_is_returned_itself(monkeypatch: pytest.MonkeyPatch) -> 
     assert sum(record.hits for record in call_records.records.values())
 
 
+_ROWS = np.arange(6.0).reshape(2, 3)
+_ROW = _ROWS[1]
+
+
+def test_a_view_of_what_is_outside_shares_its_memory() -> None:
+    compiled = autodiff.compile(lambda x: (_ROWS[:, 0], _ROWS.T, _ROW[::-1], x @ _ROW))
+    for k in range(4):
+        column, transposed, backwards, product = compiled(np.ones(3))
+        assert product == _ROW.sum()
+        assert all(np.shares_memory(y, _ROWS) for y in (column, transposed, backwards))
+        column[1] = k
+        assert _ROW[0] == k
+
+
 def _append(x: Any, log: list) -> Any:
     log.append("a call")
     return np.sum(x * x)
