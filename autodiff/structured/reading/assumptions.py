@@ -42,6 +42,8 @@ class Assumptions:
         Whether slices of lists are copied before loops over them, because the lists change there.
     leaves : bool
         Whether the program exits where some branches return nothing and others return values.
+    varying : frozenset of str
+        The names of numbers from outside that differ from call to call: they are arguments.
     recursive : dict
         Definitions of functions that call themselves, and have programs of their own → by form,
         the kinds of the arguments and the program.
@@ -62,4 +64,5 @@ class Assumptions:
     written: tuple[int, bool] | None = None
     copies_slices: bool = False
     leaves: bool = False
+    varying: frozenset[str] = frozenset()
     recursive: dict[Any, dict[Any, tuple[list[Kind], Any]]] = field(default_factory=dict)
