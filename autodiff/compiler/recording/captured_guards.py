@@ -15,14 +15,13 @@ import numpy as np
 
 from autodiff.compiler.recording.changing_objects import Ways, is_new_way, may_change
 from autodiff.compiler.recording.content_guards import (
-    BY_TEXT,
     OURS,
     SIMPLE,
-    Mentioned,
     is_of_users,
     items_of,
 )
 from autodiff.compiler.recording.dependency import Dependency, content_of_cell
+from autodiff.compiler.recording.mentioned_names import BY_TEXT, Mentioned
 from autodiff.compiler.recording.not_followed import is_reader, mentioned_by, not_followed
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.trace.pytree import parts_of
@@ -48,10 +47,11 @@ _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
 
 def dependencies(
     f: Callable, given: Sequence[tuple[Any, frozenset[str]]] = ()
-) -> tuple[list[Dependency], str, list[types.FunctionType]]:
+) -> tuple[list[Dependency], str, list[types.FunctionType], set[types.FunctionType]]:
     """Return the variables that a function and those it calls read, what else they do, if so.
 
-    The third part has the functions that were analysed.
+    The third part has the functions that were analysed, the fourth those that were found in two
+    places: a function that calls itself, say.
 
     Found in the code: in functions by their names, also those of the user's modules, in methods of
     the user's classes that some function names, and in the objects in the arguments: `given` has
@@ -65,7 +65,7 @@ def dependencies(
         search.enter_argument(x, path)
     search.run()
     search.look_inside()
-    return search.found, search.why_not, search.functions
+    return search.found, search.why_not, search.functions, search.found_again
 
 
 class Outside:
@@ -106,6 +106,7 @@ class _Search:
         self.found: list[Dependency] = []
         self.why_not = ""
         self.functions: list[types.FunctionType] = []
+        self.found_again: set[types.FunctionType] = set()  # those that are found in two places
         self._waiting: list[types.FunctionType] = []
         self._seen: set[int] = set()
         self._known: set[tuple[int, Any]] = set()
@@ -297,6 +298,8 @@ class _Search:
             if not self._waiting:
                 return
             function = self._waiting.pop()
+            if id(function) in self._seen:
+                self.found_again.add(function)
             if id(function) in self._seen or is_foreign(function):
                 self._seen.add(id(function))
                 continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 import collections
-import dis
 import operator
 import types
 from collections.abc import Callable, Collection, Mapping
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autodiff.compiler.recording.array_contents import ArrayContent, is_large
+from autodiff.compiler.recording.mentioned_names import Mentioned
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.trace.pytree import facts_of
 from autodiff.trace.tape import CONSTANT
@@ -20,6 +20,7 @@ from autodiff.trace.tracer import is_tracer
 from chainrules_core.tangents.fields import dict_of, in_class, slots_of
 
 SIMPLE = (int, float, complex, str, bool, type(None))
+NUMBERS = (int, float, complex, np.float64, np.float32, np.int64)
 OURS = ("autodiff", "chainrules", "chainrules_core")
 _FEW_HOLDERS, _MOST_HOLDERS = 64, 1024
 _FIXED = (
@@ -31,17 +32,8 @@ _CONTAINERS = (
 )  # fmt: skip
 """Classes whose objects hold what the user has put into them."""
 _MISSING = object()
-BY_TEXT = frozenset(
-    {
-        "vars", "dir", "getattr", "hasattr", "attrgetter", "methodcaller", "__dict__",
-        "__delattr__", "__getstate__", "__reduce__", "__reduce_ex__", "__setattr__", "dumps",
-        "__getattribute__", "getattr_static", "getmembers", "asdict", "astuple", "fields",
-        "delattr", "format", "format_map", "replace", "get_annotations", "get_type_hints", "getdoc",
-        "getfullargspec", "setattr", "signature", "vformat",
-    }
-)  # fmt: skip
-_AROUND = frozenset({"__array_interface__", "as_strided", "base", "ctypes"})
-"""Names of what reaches the memory around a view."""
+_VARIES: Any = object()
+"""Kept in place of a number that is an input of the program."""
 _OF_FUNCTIONS = frozenset({"__annotations__", "__doc__", "__module__", "__name__", "__qualname__"})
 """Attributes that every function has and that can be rebound."""
 _OF_CLASSES = frozenset({"__name__", "__qualname__"})
@@ -98,68 +90,6 @@ def items_of(x: Any) -> Collection:
     if isinstance(x, np.ndarray) and x.dtype.hasobject:
         return x.view(np.ndarray).ravel().tolist()
     return x.args if isinstance(x, BaseException) else ()
-
-
-class Mentioned:
-    """The names that the code of functions mentions, to tell which attributes it may read.
-
-    Attributes
-    ----------
-    names : set of str
-        All of them.
-    bound : set of str
-        The names under which attributes are assigned.
-    has_handlers, has_patterns, has_deletions : bool
-        Whether the code has handlers of errors, class patterns, and deletes attributes.
-    """
-
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-        self.bound: set[str] = set()
-        self._read: set[str] = set()  # names that are mentioned in another way
-        self.has_handlers = False
-        self.has_patterns = False
-        self.has_deletions = False
-
-    def add(self, function: types.FunctionType, names: set[str]) -> None:
-        """Add those that a function mentions."""
-        self.names |= names
-        codes = [function.__code__]
-        for code in codes:
-            codes += [c for c in code.co_consts if isinstance(c, types.CodeType)]
-            self.has_handlers = self.has_handlers or bool(getattr(code, "co_exceptiontable", True))
-            for i in dis.get_instructions(code):
-                self.has_patterns = self.has_patterns or "MATCH" in i.opname
-                self.has_deletions = self.has_deletions or i.opname == "DELETE_ATTR"
-                if isinstance(i.argval, str):
-                    (self.bound if i.opname == "STORE_ATTR" else self._read).add(i.argval)
-            names = names.difference(code.co_names)
-        self._read |= names
-
-    @property
-    def may_miss(self) -> bool:
-        """Whether the code may go on where an attribute or a global variable is missing."""
-        return self.has_handlers or self.by_text
-
-    @property
-    def by_text(self) -> bool:
-        """Whether attributes may be read by a text, or all of them in their order."""
-        return self.has_deletions or not self.names.isdisjoint(BY_TEXT)
-
-    @property
-    def reaches_around(self) -> bool:
-        """Whether the code may read or write the memory around a view."""
-        return not self.names.isdisjoint(_AROUND)
-
-    @property
-    def only_bound(self) -> set[str]:
-        """The names under which attributes are assigned and never read."""
-        return self.bound - self._read
-
-    def of(self, kind: type) -> set[str]:
-        """Return the names that may be read of an object of a class."""
-        given = getattr(kind, "__match_args__", ()) if self.has_patterns else ()
-        return self.names.union(n for n in given if isinstance(n, str))
 
 
 class ReadAttributes:
@@ -279,12 +209,34 @@ class Snapshot:
                 return True
         return False
 
+    def numbers(self) -> list[tuple[Any, str, Any]]:
+        """Return the dicts and objects that hold numbers, the keys, and the numbers."""
+        return [
+            (row.holder, name, x)
+            for row in self._rows
+            for name, x in _kept_of(row).items()
+            if type(name) is str and type(x) in NUMBERS
+        ]
+
+    def leave_out(self, holder: Any, name: str) -> None:
+        """Leave out a number, which may differ from now on."""
+        for row in self._rows:
+            if row.holder is holder and name in _kept_of(row):
+                _kept_of(row)[name] = _VARIES
+
     def undo(self) -> bool:
         """Put back what has changed; say whether anything had."""
         changed = [row for row in self._rows if not row.is_same(row.holder, row.kept)]
         for holder, kept, _, put_back in changed:
             put_back(holder, kept)
         return bool(changed)
+
+
+def _kept_of(row: _Row) -> dict[str, Any]:
+    """Return what a dict of no other class holds, or the attributes of an object by name."""
+    if type(row.kept) is ReadAttributes and row.kept.absent is not None:
+        return row.kept.kept
+    return row.kept if type(row.kept) is type(row.holder) is dict else {}
 
 
 def _is_of_library(x: Any) -> bool:
@@ -408,7 +360,7 @@ def _rows_of_foreign(x: Any) -> tuple[list[_Row], list]:
 
 def same(a: Any, b: Any) -> bool:
     """Whether two values are one, or plain values that nothing tells apart."""
-    if a is b:
+    if a is b or b is _VARIES:
         return True
     kind = type(a)
     if kind is not type(b):

@@ -7,8 +7,8 @@ import types
 from typing import Any
 
 from autodiff.closures import outer_assignments
-from autodiff.compiler.recording.content_guards import BY_TEXT
 from autodiff.compiler.recording.dependency import content_of_cell
+from autodiff.compiler.recording.mentioned_names import BY_TEXT
 from chainrules_core.interpreter.places import codes_in
 
 _OF_SYS = frozenset({"argv", "flags", "getrecursionlimit", "modules", "path"})

@@ -11,6 +11,8 @@ from typing import Any
 
 FEWEST_TILES = 4
 """The fewest tiles of a thread."""
+POOL = "autodiff tiles"
+"""What the names of the threads begin with."""
 
 _pool: Any = None
 _n_threads: int | None = None  # as set by the user
@@ -59,7 +61,7 @@ def run_in_threads(work: Callable, tiles: int, arguments: tuple) -> None:
 
     pool = _pool
     if pool is None or pool._max_workers < n - 1:
-        pool = _pool = ThreadPoolExecutor(n - 1, "autodiff")
+        pool = _pool = ThreadPoolExecutor(n - 1, POOL)
     bounds = [tiles * k // n for k in range(n + 1)]
     waiting = [pool.submit(work, bounds[k], bounds[k + 1], arguments) for k in range(1, n)]
     work(0, bounds[1], arguments)
