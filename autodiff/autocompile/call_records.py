@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from autodiff import caches
+from autodiff.trace.varying_inputs import VaryingInputs
 from chainrules_core.interpreter.quiet import raising
 from chainrules_core.rule import Rule
 
@@ -66,11 +67,13 @@ class CallRecord:
         Why the function must be traced; empty if it need not.
     variants : list
         The programs, most recently used first.
+    varying : VaryingInputs
+        Which integers among the arguments differ from call to call.
     """
 
     __slots__ = (
-        "as_written", "calls", "failures", "fastest", "hits", "misses", "parts", "recorded",
-        "scale", "threshold", "variants", "why",
+        "as_written", "calls", "failures", "fastest", "hits", "hits_before", "misses", "parts",
+        "recorded", "scale", "threshold", "useless", "variants", "varying", "why",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -78,6 +81,8 @@ class CallRecord:
         self.variants: list[Any] = []
         self.why = ""
         self.calls = self.hits = self.misses = self.failures = 0
+        self.hits_before = self.useless = 0  # hits before the last program; programs without any
+        self.varying = VaryingInputs()
         self.recorded = 0.0
         self.threshold = Settings.seconds
         self.scale = 0.0  # the largest number in any result
@@ -118,6 +123,18 @@ class CallRecord:
             and (self.spent >= Settings.loading or _BUILDER in sys.modules)
         )
 
+    def varies(self, given: tuple) -> bool:
+        """Whether an integer differs from the one that a program was made for, for the first time.
+
+        Before there are programs, only some calls are compared, because that takes microseconds.
+        """
+        if not self.variants:
+            if not self.calls & (self.calls - 1):
+                self.varying.note(given, given[0])
+            return False
+        variables = self.variants[0].variables
+        return not self.why and self.varying.note(given, given[0], variables)
+
     def note_failure(self, why: str) -> None:
         """Record that no program could be made of a call; give up after several failures."""
         self.failures += 1
@@ -129,10 +146,19 @@ class CallRecord:
         """Back off before the next attempt to make a program."""
         self.threshold = _BACKOFF * self.spent
 
+    def note_program(self, variant: Any) -> None:
+        """Add a program."""
+        is_useless = bool(self.variants) and self.hits == self.hits_before
+        self.useless = self.useless + 1 if is_useless else 0
+        self.hits_before, self.misses = self.hits, 0
+        self.forget(MOST_VARIANTS - 1)
+        self.variants = [variant, *self.variants]
+
     def note_miss(self) -> None:
-        """Record that no program accepted the arguments; give up if that is frequent."""
+        """Record that no program accepted the arguments; give up if more programs do not help."""
         self.misses += 1
-        if self.misses > _MOST_MISSES and self.misses > self.hits:
+        is_frequent = self.misses > _MOST_MISSES and self.misses > self.hits - self.hits_before
+        if is_frequent and max(len(self.variants), 2 * self.useless) >= MOST_VARIANTS:
             self.why = "most calls take another path through the function, or have other shapes"
 
 
@@ -141,7 +167,10 @@ records: dict[tuple, CallRecord] = caches.register("records", {})
 
 
 def parts_of(f: Any) -> tuple:
-    """Return the objects that identify a function: the same if a loop creates it repeatedly."""
+    """Return the objects that identify a function: the same if it is created repeatedly.
+
+    Programs read what it has captured, and its defaults, at each call.
+    """
     if type(f) is not types.FunctionType:
         if type(f) is functools.partial:
             named = (*f.keywords, *f.keywords.values())
@@ -149,14 +178,7 @@ def parts_of(f: Any) -> tuple:
         if type(f) is types.MethodType:
             return (*parts_of(f.__func__), _POSITIONAL, f.__self__)
         return (f,)
-    parts: tuple = f.__code__, f.__globals__
-    if f.__closure__:
-        parts += f.__closure__
-    if f.__defaults__:
-        parts = (*parts, _POSITIONAL, *f.__defaults__)
-    if f.__kwdefaults__:
-        parts = (*parts, _NAMED, *f.__kwdefaults__, *f.__kwdefaults__.values())
-    return parts
+    return f.__code__, f.__globals__
 
 
 @functools.cache

@@ -59,7 +59,7 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
     if record is None:
         record = entered(key)
     if record.variants and not record.why and sys.gettrace() is None and is_mild():
-        given = (*args, *kwargs.values()) if kwargs else args
+        given = (f, *args, *kwargs.values())
         hits = record.hits + 1
         if hits & (hits - 1):
             y = record.run(given)
@@ -80,7 +80,8 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
     y = transform(f, args, kwargs, *chosen)
     record.calls += 1
     record.as_written = min(record.as_written, time.perf_counter() - start)
-    if record.is_due():
+    varies = record.varies((f, *args, *kwargs.values()))
+    if varies or record.is_due():
         from autodiff.autocompile.program_builder import make
 
         records[key] = record  # importing the compiler registers rules, which drops the records

@@ -50,7 +50,7 @@ def make(record: CallRecord, expected: Any, call: DerivativeCall) -> None:
     try:
         with quiet(), uncollected:  # tracing has warned already; a recording has no garbage
             variant = _recorded(record, call, proof)
-            is_right = _matches(variant, given, expected)
+            is_right = _matches(variant, (call.f, *given), expected)
         if not is_right:
             record.why = "its values depend on the order of operations"
         elif not variant.leaves_arguments:
@@ -74,8 +74,7 @@ def _keep(record: CallRecord, variant: Any, f: Any) -> None:
     """Add a program to a record."""
     _make_room(f)
     record.parts = call_records.parts_of(f)
-    record.forget(call_records.MOST_VARIANTS - 1)
-    record.variants = [variant, *record.variants]
+    record.note_program(variant)
 
 
 def _make_room(f: Any) -> None:
@@ -98,15 +97,15 @@ def _recorded(record: CallRecord, call: DerivativeCall, proof: Proof) -> Any:
     """Record a program of a call."""
     transform, f, _, _, chosen = call
 
-    def derivative(*args: Any, **kwargs: Any) -> Any:
+    def derivative(f: Any, *args: Any, **kwargs: Any) -> Any:
         return transform(f, args, kwargs, *chosen)
 
     exact = any(v.program.exact for v in record.variants)
     seconds = min(max(call_records.STALL, 2.0 * record.spent), call_records.LONGEST_STALL)
     budget = Budget(seconds, call_records.MOST_BYTES, may_unroll=True)
     return recorded(
-        derivative, call.args, call.kwargs, "python", (f,), exact, budget,
-        is_proved=proof.names_all_code,
+        derivative, (f, *call.args), call.kwargs, "python", (f,), exact, budget,
+        is_proved=proof.names_all_code, varying=record.varying, takes_function=True,
     )[0]  # fmt: skip
 
 

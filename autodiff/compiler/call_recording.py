@@ -2,35 +2,54 @@
 
 from __future__ import annotations
 
+import threading
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.compile_errors import MISMATCH, NotRecordedError
+from autodiff.compiler.compile_errors import (
+    MISMATCH,
+    BudgetExceededError,
+    LoopsUnrolledError,
+    NotRecordedError,
+)
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.python_backend.emitter import restored
 from autodiff.compiler.recording import effect_hooks as effect_hooks
 from autodiff.compiler.recording.captured_guards import dependencies
 from autodiff.compiler.recording.changing_objects import Ways, is_new_way
 from autodiff.compiler.recording.content_guards import SIMPLE
-from autodiff.compiler.recording.dependency import Dependency
+from autodiff.compiler.recording.dependency import Dependency, LargeArrays
 from autodiff.compiler.recording.executed_code import Place, Watch, places_of
+from autodiff.compiler.recording.functions_made_anew import FunctionMadeAnew
 from autodiff.compiler.recording.guard_source import checks_of
-from autodiff.compiler.recording.ir import Program, Ref, Step, effect, guard, read_by_guards
-from autodiff.compiler.recording.large_arrays import LargeArrays
+from autodiff.compiler.recording.ir import (
+    Program,
+    Ref,
+    Step,
+    effect,
+    guard,
+    is_inexact,
+    read_by_guards,
+)
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.compiler.recording.results import Outputs
 from autodiff.compiler.recording.signature_guards import MAY_CHANGE, Inputs, Names
 from autodiff.compiler.tiering.budget import Budget
+from autodiff.compiler.tiling.tile_threads import POOL
 from autodiff.compiler.variants import Variant, VariantBuilder
 from autodiff.intercept import intercept
 from autodiff.mutation import written_arguments
 from autodiff.trace.pytree import leaves_of, parts_of
 from autodiff.trace.trace_stack import recording as at_level
+from autodiff.trace.varying_inputs import VaryingInputs
 from chainrules_core.rules import name_of
 
 _READ = (*SIMPLE, bytes, tuple, list, dict, *MAY_CHANGE)
+_FINAL = (BudgetExceededError, LoopsUnrolledError)
+"""Errors that end a recording also if all of its inputs are constants."""
 _READ_WITH_SUBCLASSES = (np.ndarray, np.generic, np.random.Generator)
 """Classes of arguments that a program reads or compares at each call."""
 
@@ -45,6 +64,8 @@ def recorded(
     budget: Budget | None = None,
     keep_loops: bool = False,
     is_proved: Callable[[set[Place]], bool] = lambda _: False,
+    varying: VaryingInputs | None = None,
+    takes_function: bool = False,
 ) -> tuple[Variant, Any]:
     """Record a call; return a variant, and the result.
 
@@ -66,6 +87,11 @@ def recorded(
         Whether loops run as structured programs; otherwise they are unrolled.
     is_proved : callable
         Says whether a proof shows that of the user's code only functions at these places run.
+    varying : VaryingInputs, optional
+        What has differed between the calls so far.
+    takes_function : bool
+        Whether the first argument is the user's function: that of another call has the same code,
+        and may have captured something else.
 
     Returns
     -------
@@ -79,23 +105,42 @@ def recorded(
     """
     budget = budget or Budget()
     arguments = (*args, *kwargs.values())
-    outside, places = _outer_reads(f, also, arguments)
-    large = LargeArrays(outside)
+    varying = VaryingInputs() if varying is None else varying
+    given = args[0] if takes_function else None
+    outside, places, anew = _outer_reads(f, also, arguments[takes_function:], given)
+    found = {v.place: v for d in outside for v in d.variables()}
+    variables = [v for v in found.values() if anew is None or not anew.owns(v.container)]
+    varying.note(arguments, given, variables)
+    may_bind = _is_only_thread()  # another one would read what variables are bound to meanwhile
     watch, states = Watch(places, is_proved(places)), generator_states(arguments)
 
     def attempt(strict: bool = False) -> tuple:
         restored(*states)  # so that each attempt draws the same numbers
         with watch:
-            return _record_once(f, args, kwargs, budget, keep_loops, strict, outside)
+            return _record_once(
+                f, args, kwargs, budget, keep_loops, strict, outside, varying, bound,
+                takes_function, anew,
+            )  # fmt: skip
 
-    try:
-        tape, inputs, outputs, parameters = attempt()
-    except Exception as error:
-        _undo(outside, large)
-        if keep_loops or not getattr(error, "as_steps", False):
-            raise
-        keep_loops = True
-        tape, inputs, outputs, parameters = attempt()
+    followed = varying.followed
+    while True:
+        bound = [d for d in variables if may_bind and varying.has_variable(d)]
+        taken = {d.place for d in bound}
+        fixed = [d for d in outside if d.place not in taken]
+        if anew is not None:
+            anew.choose_inputs(varying)
+            fixed = anew.without_inputs(fixed)
+        large = LargeArrays(fixed)
+        try:
+            tape, inputs, outputs, parameters = attempt()
+            break
+        except Exception as error:
+            _undo(outside, large)
+            if not keep_loops and getattr(error, "as_steps", False):
+                keep_loops = True
+            elif isinstance(error, _FINAL) or not varying.follow_less():
+                varying.followed = followed  # what differs is not the reason
+                raise
     if tape.assumes_no_nan and any(map(_is_nan, leaves_of(outputs.value))):
         tape, inputs, outputs, parameters = attempt(strict=True)
     changed = _undo(outside, large)
@@ -104,7 +149,9 @@ def recorded(
     if watch.unseen:
         raise NotRecordedError(f"runs {watch.unseen}, which its code does not name")
     program = _program(tape, inputs, outputs)
-    inputs.checks[:0] = [*checks_of(outside, inputs.names), *large.checks(inputs.names)]
+    _leave_out(bound, fixed)
+    checks = checks_of(fixed, inputs.names, None if anew is None else given)
+    inputs.checks[:0] = [*checks, *large.checks(inputs.names)]
     inputs.names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
     loops = [(owner, not calls.is_one_step) for owner, calls in tape.loops.items()]
     builder = VariantBuilder(f, inputs, outputs, parameters, backend, loops, budget)
@@ -118,30 +165,45 @@ def recorded(
     else:
         builder.promote(variant)
     variant.leaves_arguments = not inputs.are_written
+    variant.variables = variables
     for effect_of_call in tape.late:  # nothing can fail any more
         effect_of_call()
     return variant, outputs.value
 
 
 def _outer_reads(
-    f: Callable, also: Sequence[Callable], arguments: tuple
-) -> tuple[list[Dependency], set[Place]]:
+    f: Callable, also: Sequence[Callable], arguments: tuple, given: Any
+) -> tuple[list[Dependency], set[Place], FunctionMadeAnew | None]:
     """Return the outer variables that functions read, and the places of their code.
+
+    The third part is about the function `given`; None if something else refers to that, too.
 
     Raise if a variable cannot be guarded.
     """
     outside: list[Dependency] = []
     places: set[Place] = set()
+    shared: set[int] = set()
+    is_alone = type(given) is types.FunctionType
+    objects = _objects_in(arguments)
+    if given is not None:
+        objects.append((given, frozenset()))
     for k, g in enumerate((f, *also)):
-        read, why_not, functions = dependencies(g, () if k else _objects_in(arguments))
+        read, why_not, functions, found_again = dependencies(g, () if k else objects)
+        is_alone = is_alone and given not in found_again
         outside += read
         places |= places_of(functions)
+        shared |= {id(cell) for h in functions if h is not given for cell in h.__closure__ or ()}
         if why_not:
             raise NotRecordedError(f"{name_of(g)} {why_not}")
         contents = [d.inside for d in read if d.inside is not None]
         if not all(c.is_small if k else c.is_whole for c in contents):
             raise NotRecordedError(f"{name_of(g)} reads more than can be compared")
-    return outside, places
+    return outside, places, FunctionMadeAnew(given, shared) if is_alone else None
+
+
+def _is_only_thread() -> bool:
+    """Whether there are no threads but this one and those that share the tiles of programs."""
+    return sum(not t.name.startswith(POOL) for t in threading.enumerate()) == 1
 
 
 def _objects_in(x: Any) -> list[tuple[Any, frozenset[str]]]:
@@ -172,6 +234,13 @@ def generator_states(given: tuple) -> list[tuple[Any, Any]]:
     return [(g, g.bit_generator.state) for g in generators]
 
 
+def _leave_out(bound: list[Dependency], outside: list[Dependency]) -> None:
+    """Compare no longer the numbers that are inputs."""
+    for d in bound:
+        for holder in outside:
+            holder.leave_out(d)
+
+
 def _undo(outside: list[Dependency], large: LargeArrays) -> list[str]:
     """Undo what a function has changed in its outer variables; return their names."""
     return [d.label for d in outside if d.undo()] + large.undo()
@@ -179,17 +248,25 @@ def _undo(outside: list[Dependency], large: LargeArrays) -> list[str]:
 
 def _record_once(
     f: Callable, args: tuple, kwargs: dict[str, Any], budget: Budget,
-    keep_loops: bool, strict: bool, outside: list[Dependency],
+    keep_loops: bool, strict: bool, outside: list[Dependency], varying: VaryingInputs,
+    bound: list[Dependency], takes_function: bool, anew: FunctionMadeAnew | None,
 ) -> tuple[Recording, Inputs, Outputs, list[str]]:  # fmt: skip
     tape = Recording(strict, budget, keep_loops)
-    inputs = Inputs(tape, Names())
+    inputs = Inputs(tape, Names(), varying)
     parameters = [f"a{i}" for i in range(len(args) + len(kwargs))]
     given = list(zip(parameters, (*args, *kwargs.values()), strict=True))
-    traced = [inputs.traced(a, name) for name, a in given]
+    traced: list[Any] = []
+    for name, a in given:
+        is_taken = takes_function and not traced
+        traced.append(inputs.function(a, name, anew) if is_taken else inputs.traced(a, name))
+    variables = [(d, inputs.variable(d)) for d in bound]
+    tape.binds_variables = bool(variables)
     tape.generators = inputs.generators
     named = dict(zip(kwargs, traced[len(args) :], strict=True))
     watched = written_arguments.watch(inputs.containers())
     try:
+        for d, tracer in variables:
+            d.bind(tracer)
         with at_level(tape):
             y = intercept(f)(*traced[: len(args)], **named)
         outputs = Outputs(tape, y, inputs, [d.value for d in outside])
@@ -199,7 +276,12 @@ def _record_once(
     finally:
         written_arguments.end_watch(watched)
         has_changed = inputs.have_changed()
+        rebound = [d for d, x in variables if d.now() is not x or not inputs.is_unchanged(x)]
+        for d, _ in variables:
+            d.bind(d.value)
         tape.close()
+    if rebound:
+        raise NotRecordedError(f"changes {rebound[0].label!r}, which is not its own")
     if has_changed:
         raise NotRecordedError("changes an argument that holds neither floats nor arrays")
     if tape.spoilt:
@@ -214,7 +296,7 @@ def _program(tape: Recording, inputs: Inputs, outputs: Outputs) -> Program:
     steps = tape.steps
     if tape.assumes_no_nan:
         for x in outputs.leaves:
-            if type(x) is Ref and _is_inexact(tape.metas[x.i]):
+            if type(x) is Ref and is_inexact(tape.metas[x.i]):
                 steps.append(Step(guard, (x, has_nan, False), None, -1))
     return Program(steps, tape.metas, inputs.numbers, outputs.leaves)
 
@@ -225,10 +307,6 @@ def _changes_branch(variant: Variant, args: tuple) -> bool:
         return variant.run(*args) is MISMATCH
     except Exception:  # a later call that raises it runs as written
         return False
-
-
-def _is_inexact(meta: Any) -> bool:
-    return meta.type in (float, complex) or (meta.dtype is not None and meta.dtype.kind in "fc")
 
 
 def _is_nan(x: Any) -> bool:

@@ -31,6 +31,7 @@ from autodiff.compiler.variants import Variant, may_use_machine_code
 from autodiff.dispatch.arguments import innermost
 from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
+from autodiff.trace.varying_inputs import VaryingInputs
 from chainrules_core.define.partial import ARITHMETIC
 from chainrules_core.interpreter.noticed import mark, restore
 from chainrules_core.interpreter.quiet import is_mild
@@ -77,6 +78,7 @@ class Compiled:
         self._variants: dict[Any, list[Variant]] = {}
         self._failures: dict[Any, int] = {}
         self._backoffs: dict[Any, Backoff] = {}
+        self._varying: dict[Any, VaryingInputs] = {}
         self._has_generators = False  # among the arguments of any call so far
         self.eager_because: str | None = None
         self._eager_loops: list[Any] = []  # structured programs of the last failed recording
@@ -147,10 +149,11 @@ class Compiled:
         budget = backoff.budget()
         states, before = generator_states((*args, *kwargs.values())), mark()
         self._has_generators = self._has_generators or bool(states)
+        varying = self._varying.setdefault(key, VaryingInputs())
         try:
             exact = any(v.program.exact for v in self._variants.get(key, ()))
             variant, value = recorded(
-                self._f, args, kwargs, self._backend, self._also, exact, budget
+                self._f, args, kwargs, self._backend, self._also, exact, budget, varying=varying
             )
         except CompileError:
             raise
@@ -170,9 +173,9 @@ class Compiled:
         backoff.note_recording(variant)
         if not states:
             if variant.leaves_arguments:
-                variant.written = _for_same_signature(self._as_written, args, kwargs)
+                variant.written = _for_same_signature(self._as_written, args, kwargs, bool(varying))
             if not kwargs and may_use_machine_code(self._backend):
-                variant.with_loops = self._maker_with_loops(variant)
+                variant.with_loops = self._maker_with_loops(variant, varying)
             contest(variant, variant.run)
         variants = [variant, *self._variants.get(key, ())]
         for old in variants[self._maxsize :]:
@@ -180,7 +183,7 @@ class Compiled:
         self._variants[key] = variants[: self._maxsize]
         return value
 
-    def _maker_with_loops(self, variant: Variant) -> Callable | None:
+    def _maker_with_loops(self, variant: Variant, varying: VaryingInputs) -> Callable | None:
         """Return a function that makes a variant with loops, if this one has unrolled any."""
         program = variant.program
         is_unrolled = any(is_unrolled for _, is_unrolled in variant.loops)
@@ -190,7 +193,9 @@ class Compiled:
         def make(args: tuple) -> Variant | None:
             before = mark()
             try:
-                made, _ = recorded(self._f, args, {}, self._backend, self._also, keep_loops=True)
+                made, _ = recorded(
+                    self._f, args, {}, self._backend, self._also, keep_loops=True, varying=varying
+                )
             except Exception:  # keep the present variant
                 restore(before)
                 return None
@@ -262,15 +267,17 @@ def _forget(rule: Rule | None = None) -> None:
 caches.on_rule_change(_forget)
 
 
-def _for_same_signature(as_written: Callable, args: tuple, kwargs: dict) -> Callable | None:
+def _for_same_signature(
+    as_written: Callable, args: tuple, kwargs: dict, integers_vary: bool
+) -> Callable | None:
     """Return `as_written` guarded by the signature of the arguments; None if it is not simple."""
-    signature = _signature_of((*args, *kwargs.values()))
+    signature = _signature_of((*args, *kwargs.values()), integers_vary)
     if signature is None:
         return None
     n, names = len(args), list(kwargs)
 
     def written(*values: Any) -> Any:
-        if _signature_of(values) != signature:
+        if _signature_of(values, integers_vary) != signature:
             return MISMATCH
         return as_written(values[:n], dict(zip(names, values[n:], strict=True)))
 
@@ -281,7 +288,7 @@ _NUMBERS = (float, complex, np.float64)
 _CONSTANTS = (int, bool, str, type(None))
 
 
-def _signature_of(x: Any) -> tuple | None:
+def _signature_of(x: Any, integers_vary: bool) -> tuple | None:
     """Return types, dtypes and shapes of arrays, numbers and containers of them; None for others.
 
     What a program knows by its value is part of the signature.
@@ -289,12 +296,14 @@ def _signature_of(x: Any) -> tuple | None:
     kind = type(x)
     if kind is np.ndarray:
         return kind, x.dtype, x.shape
+    if kind is int and integers_vary:
+        return (kind,)
     if kind in _CONSTANTS:
         return kind, x
     if kind is dict:
-        parts = _signature_of(tuple(x.values()))
+        parts = _signature_of(tuple(x.values()), integers_vary)
         return None if parts is None else (kind, *x, parts)
     if kind is tuple or kind is list:
-        parts = tuple(map(_signature_of, x))
+        parts = tuple([_signature_of(part, integers_vary) for part in x])
         return None if None in parts else (kind, *parts)
     return (kind,) if kind in _NUMBERS else None

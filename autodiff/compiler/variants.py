@@ -17,6 +17,7 @@ from autodiff.compiler.passes.einsum_splitting import split_einsums
 from autodiff.compiler.passes.shared_factorisations import share_factorisations
 from autodiff.compiler.passes.simplify import simplify
 from autodiff.compiler.python_backend.emitter import Emitter
+from autodiff.compiler.recording.dependency import Dependency
 from autodiff.compiler.recording.ir import Program, Ref
 from autodiff.compiler.recording.results import Outputs
 from autodiff.compiler.recording.signature_guards import Inputs
@@ -56,13 +57,15 @@ class Variant:
         Whether it may still become machine code.
     leaves_arguments : bool
         Whether the original function leaves its arguments unchanged, as programs always do.
+    variables : list of Dependency
+        The variables outside the function that hold numbers and arrays.
     with_loops : callable, optional
         Makes a variant that keeps the loops which this one has unrolled.
     """
 
     __slots__ = (
         "filename", "is_slower", "is_watched", "leaves_arguments", "loops", "program", "run",
-        "source", "with_loops", "written",
+        "source", "variables", "with_loops", "written",
     )  # fmt: skip
 
     def __init__(
@@ -76,6 +79,7 @@ class Variant:
         self.written: Callable | None = None
         self.is_slower = self.is_watched = False
         self.leaves_arguments = True
+        self.variables: list[Dependency] = []
         self.with_loops: Callable | None = None
 
     def forget(self) -> None:

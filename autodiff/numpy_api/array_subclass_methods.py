@@ -12,6 +12,7 @@ import numpy as np
 
 from autodiff.dispatch import call as calls
 from autodiff.errors import lost_value
+from autodiff.mutation.views import settled
 from autodiff.numpy_api.array_subclasses import (
     ArrayInstance,
     body_of,
@@ -66,7 +67,7 @@ class ArrayMethods(_array):  # to the type checker without the types of np.ndarr
         return data if kind is np.ndarray else ArrayInstance(data, self._shell.view(kind))
 
     def __getitem__(self, index: Any) -> Any:
-        index = bare(index)
+        index = settled(index)
         made = self._traced[index]
         return result_like(made, lambda: np.ndarray.__getitem__(self._shell, index))
 
@@ -150,7 +151,7 @@ def _part(name: str) -> property:
 
 def _selecting(name: str) -> Callable:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        args = tuple(map(bare, args))
+        args = settled(args)
         made = getattr(self._traced, name)(*args, **kwargs)
         return result_like(made, lambda: getattr(np.ndarray, name)(self._shell, *args, **kwargs))
 

@@ -14,13 +14,14 @@ from autodiff.dispatch.call import NO_RULE, as_array, call, require_rule, withou
 from autodiff.fastpath import scalar_methods
 from autodiff.fastpath.codegen.frequent_operations import note
 from autodiff.fastpath.elementwise import NOT_HERE, apply
+from autodiff.mutation.views import settled
 from autodiff.numpy_api import array_subclasses
 from autodiff.numpy_api.out_arguments import WRITERS, at, into, into_each, where_true
 from autodiff.numpy_api.pyfunc_loops import by_method, each_element, python_function
 from autodiff.trace.checks.number_classes import check_class, computes_itself
 from autodiff.trace.pytree import leaves_of
 from autodiff.trace.tape import CONSTANT
-from autodiff.trace.tracer import TRACERS, FloatTracer, Tracer, bare
+from autodiff.trace.tracer import TRACERS, FloatTracer, Tracer
 
 
 def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
@@ -70,7 +71,7 @@ def _padded(array: Any, pad_width: Any, mode: Any = "constant", **values: Any) -
     ((name, given),) = values.items()
     array, ndim = as_array(array), np.ndim(array)
     if array.dtype.kind not in "fc":
-        return np.pad(np.asarray(array), pad_width, mode, **{name: bare(given)})
+        return np.pad(np.asarray(array), pad_width, mode, **{name: settled(given)})
     given = np.broadcast_to(as_array(given), (ndim, 2))
     y = np.pad(array, pad_width, mode)
     for place in np.ndindex(ndim, 2):

@@ -218,6 +218,7 @@ class Programs(TracedTimes):
         self.takes_objects_apart = False  # it assigns their attributes, or they are often new
         self.takes_captured = is_inside(g)  # also once a call had new captured values
         self.takes_lists_whole = False  # one variable for each number did not work
+        self.varying: frozenset[str] = frozenset()  # names of numbers outside that differ
         self.is_of_tangent = False  # the function is the tangent function of a program
         self.is_divided = False  # its loops have programs of their own, because it has none
         self.separate_loops: tuple = ()
@@ -293,11 +294,7 @@ class Programs(TracedTimes):
         outside = program.outside(g)
         if outside is None:
             del self.known[key]
-            if _has_lost_objects(program):  # another object has got the same id
-                self.takes_objects_apart = True
-            else:
-                self.failures += self.takes_captured or not g.__closure__
-                self.takes_captured = True
+            self._note_changed(program, g)
             return traced(*args)
         if not (can_run(program, leaves, outside) and program.may_bind(objects, leaves)):
             return traced(*args)
@@ -317,6 +314,20 @@ class Programs(TracedTimes):
             places = [a._index for a, _ in variables_of(program, leaves)]
             tape.decisions[run] = UnnotedCall(places, run.traced_again)
         return with_attributes(program, recorded(run, leaves, tape), objects)
+
+    def _note_changed(self, program: Structured, g: types.FunctionType) -> None:
+        """Note what has changed outside a program: it becomes an argument of the next one."""
+        numbers = program.changed_numbers()
+        if _has_lost_objects(program):  # another object has got the same id
+            self.takes_objects_apart = True
+        elif not numbers <= self.varying:
+            self.varying |= numbers
+        elif g.__closure__ and not self.takes_captured:
+            self.takes_captured = True
+        elif program.outside_objects and not self.takes_objects_apart:
+            self.takes_objects_apart = True
+        else:
+            self.failures += 1
 
     def call_at_levels(
         self, g: types.FunctionType, body: Callable, args: tuple, leaves: tuple, form: tuple,
@@ -450,7 +461,7 @@ class Programs(TracedTimes):
 
         try:
             with within(None):  # errors of calls with sample values are handled here
-                return Structured(g, form, values, active, self.has_checkpoints)
+                return Structured(g, form, values, active, self.has_checkpoints, self.varying)
         except BindsAttributeError as error:
             self.why, self.takes_objects_apart = str(error), True
         except UnsupportedError as error:

@@ -103,7 +103,7 @@ class Structured(Respecializing):
 
     def __init__(
         self, f: types.FunctionType, form: tuple, args: tuple, active: tuple[int, ...],
-        has_checkpoints: bool = False,
+        has_checkpoints: bool = False, varying: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
         kinds: list[Kind] = []
         known, lists = {}, {}
@@ -125,7 +125,7 @@ class Structured(Respecializing):
             self.positions.append(i)
         if lists and has_checkpoints:
             raise UnsupportedError("a list of numbers, and loops that keep few states")
-        self._build(lower(f, form, kinds, known, lists), has_checkpoints)
+        self._build(lower(f, form, kinds, known, lists, varying), has_checkpoints)
 
     @classmethod
     def of_recursion(cls, itself: RecursiveCallee, active: tuple[int, ...]) -> Structured:
@@ -346,7 +346,7 @@ class Structured(Respecializing):
         return [k for k, slot in enumerate(self.program.parameters) if holds_active(slot)]
 
     def outside(self, g: types.FunctionType) -> list | None:
-        """Return the captured and global arrays and lists; None if a guard fails."""
+        """Return what the program takes from outside as arguments; None if a guard fails."""
         for look_up, name, x in self.guards:
             if look_up(name, UNKNOWN) is not x:
                 return None
@@ -361,9 +361,18 @@ class Structured(Respecializing):
                 found[i] = as_list_argument(x) if type(x) in (list, tuple) else None
                 if found[i] is None or found[i].key != kind:
                     return None
+            elif not kind.is_array:
+                if type(x) not in kind.classes:
+                    return None
             elif type(x) is not np.ndarray or x.dtype != kind.dtype or x.ndim != kind.ndim:
                 return None
         return found
+
+    def changed_numbers(self) -> set[str]:
+        """Return the names of numbers from outside that are others than in the program."""
+        numbers = [guard for guard in self.guards if type(guard[2]) in (int, float)]
+        return {name for look_up, name, x in numbers if type(look_up(name)) is type(x)
+                and look_up(name) is not x}  # fmt: skip
 
     def reads_outside(self, lists: list[int]) -> bool:
         """Whether one of these lists, given by id, is also captured or global."""

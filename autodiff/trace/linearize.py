@@ -334,9 +334,10 @@ def promoted(f: Callable, args: tuple, i: int, chosen: bool) -> Any:
     x = args[i]
     if type(x) is float or (type(x) is np.ndarray and x.dtype.kind == "f"):
         return x
-    plain = untraced(x)
-    if type(plain) is int or isinstance(plain, np.integer):
-        return float(x) if type(plain) is int else np.float64(x)
+    plain, value = untraced(x), bare(x)
+    if type(value) is int or isinstance(value, np.integer):
+        kind = float if type(value) is int else np.float64
+        return plain._tape.call(kind, (plain,), {}) if is_tracer(plain) else kind(x)
     if isinstance(plain, np.ndarray) and plain.dtype.kind not in "fcO":
         raise ArgumentError(
             f"argument {i} of {name_of(f)} is an array of {plain.dtype}, which cannot be "

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, add_item, set_item, sub_item
-from chainrules_core.operations.scattering import may_repeat, scatter
+from chainrules_core.operations.scattering import scatter
 
 _LARGEST_BASE = 4096
+_PLAIN_INDEX = (int, slice, type(None), type(Ellipsis))
 _FROM_LISTS = frozenset({np.array, np.asarray, np.stack})
 
 
@@ -135,6 +136,11 @@ class ElementTables:
         elements = {k: float(x) if type(x) is int else x for k, x in enumerate(items)}
         return self._new(ElementTable(meta.shape, elements), meta, out)
 
+    def _is_plain(self, index: Any) -> bool:
+        """Whether an index names each element once: if it has integers and slices alone."""
+        parts = index if type(index) is tuple else (index,)
+        return all(self.simplifier.meta(p).type in _PLAIN_INDEX for p in parts)
+
     def _sum(self, a: Any, b: Any, meta: Meta, out: int | None) -> Any:
         s = self.simplifier
         left = self.tables.get(a.i) if type(a) is Ref else None
@@ -156,8 +162,7 @@ class ElementTables:
             if not s.meta(x).shape == s.meta(other).shape == meta.shape:
                 continue
             y_bar, index = origin.args[:2]
-            is_plain = _is_plain_index(index) and not may_repeat(index)
-            if (is_plain or s.has_no_repeats(index)) and s.meta(x).dtype == meta.dtype:
+            if (self._is_plain(index) or s.has_no_repeats(index)) and s.meta(x).dtype == meta.dtype:
                 negated = s.origin.get(y_bar.i) if type(y_bar) is Ref else None
                 if negated is not None and negated.f is np.negative:
                     return s.plain_call(sub_item, (other, index, negated.args[0]), {}, meta)
@@ -173,11 +178,6 @@ def _is_usual(option: Any) -> bool:
         or (type(option) is int and option == 0)
         or (isinstance(option, np.dtype) and option == FLOAT64)
     )
-
-
-def _is_plain_index(index: Any) -> bool:
-    parts = index if type(index) is tuple else (index,)
-    return all(p is None or type(p) in (int, slice, type(Ellipsis)) for p in parts)
 
 
 def flat_place(index: Any, shape: tuple) -> int | None:

@@ -82,11 +82,19 @@ class Simplifier(AlgebraicRules):
         self.splats: dict[int, Any] = {}  # number of an array → the number that was broadcast
         self.tables = ElementTables(self)
         self.guarded: set[tuple] = set()
+        self.known_integers = {
+            s.args[0].i: s.args[2]
+            for s in program.steps
+            if s.f is guard and s.args[1] is operator.index and type(s.args[0]) is Ref
+            if self.metas[s.args[0].i].type is int
+        }
         self._constant_splats: dict[int, Any] = {}
         self.kept_alive: list[Any] = []  # objects whose ids are keys
 
     def run(self) -> Program:
         """Return the simplified program."""
+        for i in self.program.inputs:
+            self._replace_integer(Ref(i), i)
         for step in self.program.steps:
             self._step(step)
         outputs = [self.materialised(self.argument(x)) for x in self.program.outputs]
@@ -127,9 +135,9 @@ class Simplifier(AlgebraicRules):
         if f in UFUNC_OF and all(type(a) is Ref or isinstance(a, _NUMERIC) for a in args):
             # In Python True + True is 2, and a fractional power of a negative number is complex.
             metas = [self.meta(a) for a in args]
-            is_of_python = self.metas[step.out].type is complex or all(
-                m.type in (bool, complex) for m in metas
-            )
+            kinds = {m.type for m in metas}
+            is_of_python = self.metas[step.out].type is complex or kinds <= {bool, complex}
+            is_of_python |= kinds <= {bool, int}  # Python's integers have no limits
             if f.__module__ == "math":  # computes in double precision, whatever the argument
                 is_of_python = not any(map(is_number, metas)) or any(
                     m.dtype not in (None, FLOAT64) for m in metas
@@ -165,6 +173,13 @@ class Simplifier(AlgebraicRules):
             result = self._as_numpy(result)
         if type(result) is not Ref or result.i != step.out:
             self.replacements[step.out] = result
+        self._replace_integer(result, step.out)
+
+    def _replace_integer(self, x: Any, i: int) -> None:
+        """Replace an integer that a guard compares by the constant that it must be."""
+        if i in self.known_integers:
+            self._guard((x, operator.index, self.known_integers[i]))
+            self.replacements[i] = self.known_integers[i]
 
     def call(
         self, f: Callable, args: tuple, kwargs: dict, meta: Meta, out: int | None = None

@@ -47,10 +47,11 @@ _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
 
 def dependencies(
     f: Callable, given: Sequence[tuple[Any, frozenset[str]]] = ()
-) -> tuple[list[Dependency], str, list[types.FunctionType]]:
+) -> tuple[list[Dependency], str, list[types.FunctionType], set[types.FunctionType]]:
     """Return the variables that a function and those it calls read, what else they do, if so.
 
-    The third part has the functions that were analysed.
+    The third part has the functions that were analysed, the fourth those that were found in two
+    places: a function that calls itself, say.
 
     Found in the code: in functions by their names, also those of the user's modules, in methods of
     the user's classes that some function names, and in the objects in the arguments: `given` has
@@ -64,7 +65,7 @@ def dependencies(
         search.enter_argument(x, path)
     search.run()
     search.look_inside()
-    return search.found, search.why_not, search.functions
+    return search.found, search.why_not, search.functions, search.found_again
 
 
 class Outside:
@@ -105,6 +106,7 @@ class _Search:
         self.found: list[Dependency] = []
         self.why_not = ""
         self.functions: list[types.FunctionType] = []
+        self.found_again: set[types.FunctionType] = set()  # those that are found in two places
         self._waiting: list[types.FunctionType] = []
         self._seen: set[int] = set()
         self._known: set[tuple[int, Any]] = set()
@@ -297,6 +299,8 @@ class _Search:
             if not self._waiting:
                 return
             function = self._waiting.pop()
+            if id(function) in self._seen:
+                self.found_again.add(function)
             if id(function) in self._seen or is_foreign(function):
                 self._seen.add(id(function))
                 continue

@@ -21,6 +21,7 @@ from autodiff.trace.tracer import is_tracer
 from chainrules_core.tangents.fields import dict_of, in_class, slots_of
 
 SIMPLE = (int, float, complex, str, bool, type(None))
+NUMBERS = (int, float, complex, np.float64, np.float32, np.int64)
 OURS = ("autodiff", "chainrules", "chainrules_core")
 _FEW_HOLDERS, _MOST_HOLDERS = 64, 1024
 _FIXED = (
@@ -32,6 +33,8 @@ _CONTAINERS = (
 )  # fmt: skip
 """Classes whose objects hold what the user has put into them."""
 _MISSING = object()
+_VARIES: Any = object()
+"""Kept in place of a number that is an input of the program."""
 _OF_FUNCTIONS = frozenset({"__annotations__", "__doc__", "__module__", "__name__", "__qualname__"})
 """Attributes that every function has and that can be rebound."""
 _OF_CLASSES = frozenset({"__name__", "__qualname__"})
@@ -207,12 +210,34 @@ class Snapshot:
                 return True
         return False
 
+    def numbers(self) -> list[tuple[Any, str, Any]]:
+        """Return the dicts and objects that hold numbers, the keys, and the numbers."""
+        return [
+            (row.holder, name, x)
+            for row in self._rows
+            for name, x in _kept_of(row).items()
+            if type(name) is str and type(x) in NUMBERS
+        ]
+
+    def leave_out(self, holder: Any, name: str) -> None:
+        """Leave out a number, which may differ from now on."""
+        for row in self._rows:
+            if row.holder is holder and name in _kept_of(row):
+                _kept_of(row)[name] = _VARIES
+
     def undo(self) -> bool:
         """Put back what has changed; say whether anything had."""
         changed = [row for row in self._rows if not row.is_same(row.holder, row.kept)]
         for holder, kept, _, put_back in changed:
             put_back(holder, kept)
         return bool(changed)
+
+
+def _kept_of(row: _Row) -> dict[str, Any]:
+    """Return what a dict of no other class holds, or the attributes of an object by name."""
+    if type(row.kept) is ReadAttributes and row.kept.absent is not None:
+        return row.kept.kept
+    return row.kept if type(row.kept) is type(row.holder) is dict else {}
 
 
 def _is_of_library(x: Any) -> bool:
@@ -339,7 +364,7 @@ def _rows_of_foreign(x: Any) -> tuple[list[_Row], list]:
 
 def same(a: Any, b: Any) -> bool:
     """Whether two values are one, or plain values that nothing tells apart."""
-    if a is b:
+    if a is b or b is _VARIES:
         return True
     kind = type(a)
     if kind is not type(b):

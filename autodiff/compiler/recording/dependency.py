@@ -5,8 +5,11 @@ from __future__ import annotations
 import types
 from typing import Any
 
+import numpy as np
+
 from autodiff.compiler.recording.array_contents import ArrayContent
 from autodiff.compiler.recording.content_guards import (
+    NUMBERS,
     Snapshot,
     content_of,
     is_fixed,
@@ -55,6 +58,11 @@ class Dependency:
         self.absent: frozenset[str] | None = frozenset()
         self.bases = value.__mro__ if isinstance(value, type) else None
 
+    @property
+    def place(self) -> tuple:
+        """What tells variables apart."""
+        return id(self.container), self.name
+
     def look_inside(self, names: Mentioned) -> None:
         """Note the content of a container or object, of attributes only those with these names."""
         is_view = isinstance(self.content, ArrayContent) and self.value.base is not None
@@ -65,9 +73,36 @@ class Dependency:
         """Whether the variable may hold something that can be written into."""
         return self.inside is not None or not is_fixed(self.value)
 
+    def variables(self) -> list[Dependency]:
+        """Return the numbers in it that can be bound to others, and itself if it is an array."""
+        if type(self.container) in (dict, types.CellType) and self.owner is None:
+            is_array = type(self.value) is np.ndarray and self.value.dtype.kind in "fciu"
+            if is_array or type(self.value) in NUMBERS:
+                return [self] if self.absent == frozenset() else []
+        if self.content is not None and type(self.value) is dict:
+            held = Snapshot(self.value, Mentioned()).numbers()
+        else:
+            held = [] if self.inside is None else self.inside.numbers()
+        return [Dependency(x, name, number, f"{self.label}.{name}") for x, name, number in held]
+
+    def leave_out(self, d: Dependency) -> None:
+        """Compare no longer a number in it, or itself."""
+        if type(self.value) is dict and self.value is d.container and self.content is not None:
+            self.content, self.inside = None, Snapshot(self.value, Mentioned())
+        if self.inside is not None:
+            self.inside.leave_out(d.container, str(d.name))
+
+    def bind(self, x: Any) -> None:
+        """Bind the variable to another value."""
+        if isinstance(self.container, types.CellType):
+            self.container.cell_contents = x
+        else:
+            scope = self.container if isinstance(self.container, dict) else vars(self.container)
+            scope[self.name] = x
+
     def has_changed(self) -> bool:
         """Whether the variable has another value, or something else is in it."""
-        if not same(self._now(), self.value):
+        if not same(self.now(), self.value):
             return True
         if self.bases is not None:
             return self.value.__mro__ is not self.bases
@@ -75,11 +110,14 @@ class Dependency:
             return self.inside.has_changed()
         return self.content is not None and not self._holds_the_same()
 
-    def _now(self) -> Any:
+    def now(self) -> Any:
         """Return the present value of the variable."""
         if isinstance(self.container, types.CellType):
             return next(iter(content_of_cell(self.container)), _MISSING)
-        return self.value if self.container is None else self.container.get(self.name)
+        if self.container is None:
+            return self.value
+        is_scope = isinstance(self.container, (dict, types.MappingProxyType))
+        return (self.container if is_scope else vars(self.container)).get(self.name)
 
     def _holds_the_same(self) -> bool:
         if isinstance(self.content, ArrayContent):
@@ -88,13 +126,11 @@ class Dependency:
 
     def undo(self) -> bool:
         """Put the value and its content back if they have changed; say whether they had."""
-        is_other = not same(self._now(), self.value)
+        is_other = not same(self.now(), self.value)
         if is_other and self.owner is not None:
             type.__setattr__(self.owner, str(self.name), self.value)
-        elif is_other and isinstance(self.container, types.CellType):
-            self.container.cell_contents = self.value
         elif is_other:
-            self.container[self.name] = self.value
+            self.bind(self.value)
         return self._undo_content() or is_other
 
     def _undo_content(self) -> bool:
@@ -110,6 +146,35 @@ class Dependency:
             self.value.clear()
             self.value.update(self.content[0])
         return True
+
+
+class LargeArrays:
+    """The large arrays in the variables outside a function, with copies of their contents.
+
+    What the function computes from such an array alone is a constant of the program, so a program
+    compares the array at each call. If the function writes into it, there is no program.
+
+    Parameters
+    ----------
+    outside : list of Dependency
+        The variables.
+    """
+
+    def __init__(self, outside: list[Dependency]) -> None:
+        found = {id(x): (d.label, x) for d in outside if d.inside for x in d.inside.large}
+        self._held = [(label, x, ArrayContent(x)) for label, x in found.values()]
+
+    def undo(self) -> list[str]:
+        """Put back what has been written into them; return the names of those variables."""
+        changed = [held for held in self._held if not held[2].is_same(held[1])]
+        for _, x, content in changed:
+            content.put_back(x)
+        return [label for label, _, _ in changed]
+
+    def checks(self, names: Any) -> list[str]:
+        """Return the statements that compare them with their copies."""
+        held = [(names.of(c.is_same, "is_same"), names.of(x, "outer")) for _, x, c in self._held]
+        return [f"if not {is_same}({x}): return MISMATCH" for is_same, x in held]
 
 
 def content_of_cell(cell: types.CellType) -> list[Any]:

@@ -14,10 +14,10 @@ from autodiff.compiler.recording.dependency import Dependency
 from autodiff.intercept.source.library_code import is_of_library
 
 
-def checks_of(outside: list[Dependency], names: Any) -> list[str]:
+def checks_of(outside: list[Dependency], names: Any, given: Any = None) -> list[str]:
     """Return the statements that check whether outside variables have changed.
 
-    `names` gives names to the objects in them.
+    `names` gives names to the objects in them. Of the function `given` the code is known.
     """
     checks = []
     for d in outside:
@@ -30,6 +30,8 @@ def checks_of(outside: list[Dependency], names: Any) -> list[str]:
             kept = names.of(d.container, "cell" if d.name is None else "globals_")
             shown = f"{kept}.cell_contents" if d.name is None else f"{kept}.get({d.name!r})"
             checks.append(f"if {shown} is not {value}: return MISMATCH")
+        if d.value is given is not None:
+            continue
         if isinstance(d.value, types.FunctionType) and not is_foreign(d.value):
             # autoreload replaces its code
             parts = ("__code__", "__defaults__", "__kwdefaults__")

@@ -90,6 +90,11 @@ def meta_of(x: Any) -> Meta:
     return Meta(kind, getattr(x, "dtype", None), None)
 
 
+def is_inexact(meta: Meta) -> bool:
+    """Whether a value is a real or complex number, or an array of them."""
+    return meta.type in (float, complex) or (meta.dtype is not None and meta.dtype.kind in "fc")
+
+
 NUMBER = meta_of(np.float64(0.0))
 """A NumPy float64."""
 TUPLE = Meta(tuple, None, None)

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from autodiff import python_operators
 from autodiff.compiler.compile_errors import LoopsUnrolledError, NotRecordedError
 from autodiff.compiler.recording import masks as masks
 from autodiff.compiler.recording.function_effects import (
@@ -39,9 +40,11 @@ from autodiff.compiler.recording.ir import (
     gives_again,
     guard,
     has_refs,
+    is_inexact,
     meta_of,
     part,
     raises_again,
+    refs_in,
     set_flat,
     set_imaginary,
     set_item,
@@ -53,7 +56,7 @@ from autodiff.compiler.tiering.budget import Budget
 from autodiff.dispatch import call as calls
 from autodiff.dispatch.arguments import PLAIN
 from autodiff.dispatch.call import call as call_again
-from autodiff.functions import FunctionFacts, facts_of
+from autodiff.functions import COMPARISONS, FunctionFacts, facts_of, takes_floats
 from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.views import note_shared
 from autodiff.structured.calls import ProgramRun, Programs
@@ -80,6 +83,13 @@ _DTYPES = {float: np.dtype(float), complex: np.dtype(complex)}
 _READS = frozenset({bool, int, operator.index, round})
 _EQUALITY = (operator.eq, operator.ne)
 _REPETITION = (operator.mul, operator.imul)
+_OF_INTEGERS = frozenset(
+    {o.function for o in python_operators.BINARY.values()}
+    | {operator.neg, operator.pos, abs}
+    | {operator.invert}
+)
+"""Operators whose results are values of the program if they are integers."""
+_READ_INTEGERS = frozenset({np.broadcast_shapes, np.min_scalar_type})
 _OFTEN = 32  # steps between two checks of the budget, each of which takes a microsecond
 _FIRST_LOOK = 600  # steps after which loops are looked for that could run from their source
 _TURNS_OF_STEP = 100
@@ -109,6 +119,9 @@ class Recording(Tape):
         The time and memory that making the program may take.
     keep_loops : bool
         Whether a call of a function with loops is one step, if machine code can run it.
+    binds_variables : bool
+        Whether variables outside the function hold values of the recording meanwhile. The source
+        of functions that read them cannot be read then.
     may_copy, writes : bool
         Whether a view was made that would be a copy with another memory layout, and whether an
         array was written into. Then the result depends on the memory layout of the arguments.
@@ -117,9 +130,9 @@ class Recording(Tape):
     """
 
     __slots__ = (
-        "assumes_no_nan", "budget", "generators", "inputs", "is_refused", "keep_loops", "late",
-        "loops", "may_copy", "metas", "next_check", "next_look", "own_generators", "reads",
-        "spoilt", "stdout", "steps", "strict", "writes", "written",
+        "assumes_no_nan", "binds_variables", "budget", "generators", "inputs", "is_refused",
+        "keep_loops", "late", "loops", "may_copy", "metas", "next_check", "next_look",
+        "own_generators", "reads", "spoilt", "stdout", "steps", "strict", "writes", "written",
     )  # fmt: skip
 
     records = False
@@ -136,6 +149,7 @@ class Recording(Tape):
         self.next_check = 0
         self.next_look = LONG if keep_loops else _FIRST_LOOK
         self.keep_loops = keep_loops
+        self.binds_variables = False
         self.steps: list[Step] = []
         self.metas: list[Meta] = []
         self.reads: dict[tuple, Any] = {}
@@ -176,6 +190,8 @@ class Recording(Tape):
     def _look_for_loops(self, n: int) -> None:
         """Raise if loops could run from their source, which is shorter than all iterations."""
         loops, spent = list(self.loops.values()), self.budget.spent
+        if loops:
+            self._check_variables()
         with self.budget.uncounted():
             as_steps = not self.keep_loops and any(c.should_be_steps(self, n) for c in loops)
             is_shorter = not self.budget.may_unroll and any(
@@ -183,6 +199,13 @@ class Recording(Tape):
             )
         if as_steps or is_shorter:
             raise LoopsUnrolledError("its loops run from their source, which is shorter", as_steps)
+
+    def _check_variables(self) -> None:
+        """Raise if programs for loops would meet values of this recording in variables."""
+        if self.binds_variables:
+            raise NotRecordedError(
+                "a variable outside differs from call to call, and there are loops"
+            )
 
     def leave_loops(self) -> NoReturn:
         """Raise because somebody asks what a loop compares, which its program does not note."""
@@ -224,6 +247,7 @@ class Recording(Tape):
         """Make a call with loops as one step; NotImplemented if none can run it."""
         if not self.keep_loops:
             return NotImplemented
+        self._check_variables()
         with self.budget.uncounted():
             return as_one_step(self, *call)
 
@@ -280,10 +304,12 @@ class Recording(Tape):
             raise
         self.budget.inside += time.perf_counter() - start
         metas = self.metas
+        if type(x) is int or type(z) is int:
+            left, right = self.integers_as_floats(f, (left, right), y)
         self.steps.append(Step(f, (left, right), None, len(metas)))
         metas.append(meta_of(y))
         result = Tracer(y, self, len(metas) - 1)
-        if type(y) is complex:  # a power of a negative number
+        if type(y) is complex or self._is_power_of_integers(f, (left, right)):
             self.steps.append(Step(guard, (Ref(result._index), described, described(y)), None, -1))
         return result
 
@@ -298,6 +324,8 @@ class Recording(Tape):
         if facts.reads_form:
             if facts.reads_memory:
                 self.spoil("whether arrays share memory is asked, which is not followed")
+            if f in _READ_INTEGERS:
+                args = tuple(map(self.settled, args))
             return f(*[_bare(a) for a in args], **{k: _bare(v) for k, v in kwargs.items()})
         if f in _EQUALITY and not self.strict and self._asks_for_nan(args):
             self.assumes_no_nan = True
@@ -352,6 +380,8 @@ class Recording(Tape):
             self.spoil(f"{name_of(f)} writes into an array that it is given")
         if facts.makes_form:
             return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
+        if isinstance(f, np.ufunc) or f in _OF_INTEGERS:
+            refs = list(self.integers_as_floats(f, tuple(refs), y))
         result = self.noted(f, tuple(refs), named_refs, y, is_known)
         if type(result) is Tracer and type(y) is not np.ndarray:
             return result
@@ -359,6 +389,24 @@ class Recording(Tape):
         # Whether it is an argument itself depends on the memory layout.
         self.writes = self.writes or (seen is not result and facts.may_copy)
         return seen
+
+    def integers_as_floats(self, f: Callable, args: tuple, y: Any) -> tuple:
+        """Return the operands of a step, with floats for the integers beside real numbers.
+
+        So Python and NumPy compute. Comparisons of Python's numbers are exact.
+        """
+        if not any(type(a) is Ref and self.metas[a.i].type is int for a in args):
+            return args
+        metas = [self.metas[a.i] if type(a) is Ref else meta_of(a) for a in args]
+        is_array = type(y) is np.ndarray
+        if not (is_array or (is_inexact(meta_of(y)) and f not in COMPARISONS)):
+            return args
+        if not any(map(is_inexact, metas)) or (isinstance(f, np.ufunc) and not takes_floats(f)):
+            return args
+        return tuple([
+            Ref(self._append(float, (a,), None, 0.0)) if type(a) is Ref and meta.type is int else a
+            for a, meta in zip(args, metas, strict=True)
+        ])  # fmt: skip
 
     def _note_error(
         self, f: Callable, args: tuple, kwargs: dict[str, Any], error: Exception
@@ -386,9 +434,21 @@ class Recording(Tape):
         if type(y) is np.ndarray:
             self.budget.take(y.nbytes)
         i = self._append(f, args, kwargs, y)
-        if (not is_known or f in OPEN) and is_open(f, args, y):
+        may_differ = (not is_known or f in OPEN) and is_open(f, args, y)
+        if may_differ or self._is_power_of_integers(f, args) or (
+            is_known and not isinstance(f, np.ufunc) and f not in _OF_INTEGERS
+            and any(self.metas[k].type is int for k in refs_in(args))  # `np.array([2**70])`
+        ):  # fmt: skip
             self.steps.append(Step(guard, (Ref(i), described, described(y)), None, -1))
+        if type(y) is int and f in _OF_INTEGERS:
+            return Tracer(y, self, i)
         return self.traced(y, i)
+
+    def _is_power_of_integers(self, f: Callable, args: tuple) -> bool:
+        """Whether a call is a power of two integers, which is a float if the second is negative."""
+        if f is not operator.pow:
+            return False
+        return all(type(a) is int or (type(a) is Ref and self.metas[a.i].type is int) for a in args)
 
     def _append(self, f: Callable, args: tuple, kwargs: dict[str, Any] | None, y: Any) -> int:
         """Append a step with the result `y`; return the number of this value."""
@@ -438,8 +498,12 @@ class Recording(Tape):
             self.hold(a)
             return a, a
         if kind is slice:
-            parts = [None if p is None else operator.index(p) for p in (a.start, a.stop, a.step)]
-            a = slice(*parts)
+            bounds = a.start, a.stop, a.step
+            if any(_is_integer_of(p, self) for p in bounds):
+                both = [self.lowered(p) for p in bounds]
+                a = slice(*[p for p, _ in both])
+                return a, Ref(self._append(slice, tuple([r for _, r in both]), None, a))
+            a = slice(*[None if p is None else operator.index(p) for p in bounds])
             return a, a
         if kind in PLAIN:
             return a, a
@@ -471,8 +535,11 @@ class Recording(Tape):
     # -- reads by Python -----------------------------------------------------------------------
 
     def read(self, x: Tracer, how: Callable) -> Any:
-        """Return ``how(value)`` as a constant, and guard it."""
+        """Return ``how(value)`` as a constant, and guard it: of an integer, the integer itself."""
         value = x._value
+        if type(value) is int and how is not bool:
+            self._guard(x, operator.index, value)
+            return how(value)
         try:
             found = how(value)
         except Exception as error:
@@ -483,12 +550,15 @@ class Recording(Tape):
             return found
         if how not in _READS and type(found) not in (bool, int, float):
             raise NotRecordedError("a value is read in a way that is not followed")
+        self._guard(x, how, found)
+        return found
+
+    def _guard(self, x: Tracer, how: Callable, found: Any) -> None:
         self.check_open()
         key = (x._index, how)
         if key not in self.reads:
             self.reads[key] = found
             self.steps.append(Step(guard, (Ref(x._index), how, found), None, -1))
-        return found
 
     def settled(self, a: Any) -> Any:
         """Return an argument that determines a shape, with its integers as guarded constants."""
@@ -635,6 +705,11 @@ def _without_repetition(args: tuple) -> tuple:
     if all(is_tracer(a) or isinstance(a, (*_NUMBERS, int, np.ndarray)) for a in args):
         return args
     return tuple([operator.index(a) if isinstance(a, (int, np.integer)) else a for a in args])
+
+
+def _is_integer_of(x: Any, recording: Recording) -> bool:
+    """Whether an integer is a value of a recording."""
+    return type(x) is Tracer and x._tape is recording and isinstance(x._value, (int, np.integer))
 
 
 def _bare(x: Any) -> Any:

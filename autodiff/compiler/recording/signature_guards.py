@@ -1,8 +1,8 @@
 """The pytrees that a compiled function takes, as source code.
 
 What was traced decides: numbers and arrays are inputs, of which type, dtype and shape are guarded;
-ints, strings and the like are guarded by their value; anything that cannot be looked into is
-guarded by its identity.
+strings, and ints that have not varied yet, are guarded by their value; anything that cannot be
+looked into is guarded by its identity.
 """
 
 from __future__ import annotations
@@ -20,18 +20,23 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.closures.captured_values import with_cells
 from autodiff.compiler.compile_errors import NotRecordedError
 from autodiff.compiler.recording.content_guards import exactly
+from autodiff.compiler.recording.dependency import Dependency
+from autodiff.compiler.recording.functions_made_anew import FunctionMadeAnew, is_data
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.mutation.written_arguments import has_parts, known_twice
 from autodiff.trace.pytree import parts_of, rebuilt
 from autodiff.trace.trace_stack import owner_id
-from autodiff.trace.tracer import is_tracer
+from autodiff.trace.tracer import bare, is_tracer
+from autodiff.trace.varying_inputs import VaryingInputs, content_of
 
 _BY_VALUE = (int, str, bytes, bool)
 _SIMPLE = (int, float, complex, str, bytes, bool, type(None))
 MAY_CHANGE = (set, frozenset, range, collections.deque, bytearray, array.array)
 DEEPEST = 50
+_MANY = 1 << 30
 _READING = ("__getitem__", "__iter__", "__len__", "items")
 """Methods by which programs read the parts of containers."""
 
@@ -67,6 +72,10 @@ class Names:
         self.scope[name] = None
         return name
 
+    def call(self, x: Any, source: str) -> None:
+        """Let an expression stand for an object."""
+        self._known[id(x)] = source
+
     def of(self, x: Any, hint: str = "c") -> str:
         """Return a name for an object."""
         name = self._known.get(id(x))
@@ -96,16 +105,18 @@ class Inputs:
         Whether the function has written into arguments. (A derivative in it writes into copies.)
     """
 
-    def __init__(self, recording: Recording, names: Names) -> None:
+    def __init__(self, recording: Recording, names: Names, varying: VaryingInputs) -> None:
         self.recording = recording
         self.names = names
+        self._varying = varying
+        self._n_integers = 0
         self.checks: list[str] = []
         self.numbers: list[int] = []
         self.generators: dict[int, str] = {}
         self.are_written = False
         self._arrays: list[tuple[str, Any, np.ndarray]] = []
         self._containers: list[tuple[str, Any, list, Any, list]] = []
-        self._plain: list[tuple[Any, list]] = []  # copies that hold nothing recorded, their parts
+        self._plain: list[tuple[Any, list]] = []  # copies without floats and arrays, their parts
         self._places: dict[int, tuple[str, Any]] = {}  # of what is no tuple, and its copy
         self._nests: dict[int, tuple[str, Any, Any, list]] = {}  # by what the function gets of them
         self._indices: dict[int, int] = {}  # of tracers as they were given
@@ -124,10 +135,11 @@ class Inputs:
         if kind is np.ndarray and x.dtype.kind in "fciub":
             return self._array(x, source)
         if kind in (float, complex) or (isinstance(x, np.number) and x.dtype.kind in "fciu"):
-            tracer = self.recording.input(x)
-            name = self._named(tracer, source)
-            self._unless(f"type({name}) is not {self.names.of(kind, kind.__name__)}")
-            return tracer
+            return self._number(x, source)
+        if kind is int:
+            self._n_integers += 1
+            if self._varying.has_integer(self._n_integers - 1):
+                return self._number(x, source)
         if x is None or kind is type(Ellipsis):
             self._unless(f"{source} is not {x}")
             return x
@@ -143,6 +155,68 @@ class Inputs:
             self.generators[id(x)] = name
             return x
         return self._nest(x, source, depth)
+
+    def function(self, f: Any, source: str, anew: FunctionMadeAnew | None) -> Any:
+        """Return the function of a call with its inputs traced: defaults, and contents of cells.
+
+        The functions of all calls have the same code and globals. If `anew` is None, they are one.
+        """
+        if anew is None:
+            if type(f) is types.FunctionType:
+                self._unless(f"{source} is not {self.names.of(f, 'f')}")
+            return f
+        self.names.call(f, source)
+        defaults, named = f.__defaults__ or (), f.__kwdefaults__ or {}
+        self._unless(f"len({source}.__defaults__ or ()) != {len(defaults)}")
+        self._unless(f"[*({source}.__kwdefaults__ or ())] != {[*named]}")
+        given = [self._held(x, f"{source}.__defaults__[{k}]") for k, x in enumerate(defaults)]
+        given_named = {
+            name: self._held(x, f"{source}.__kwdefaults__[{name!r}]") for name, x in named.items()
+        }
+        n, self._n_integers = self._n_integers, _MANY  # those that it has captured do not count
+        cells = []
+        for k, cell in enumerate(f.__closure__ or ()):
+            at = f"{source}.__closure__[{k}]"
+            if any(cell is c for c in anew.inputs):
+                x, at = content_of(cell), f"{at}.cell_contents"
+                cell = types.CellType(self._number(x, at) if type(x) is int else self.traced(x, at))
+            elif not anew.owns(cell):
+                self._unless(f"{at} is not {self.names.of(cell, 'cell')}")
+            else:
+                self.names.call(cell, at)
+            cells.append(cell)
+        self._n_integers = n
+        if not (anew.inputs or defaults or named):
+            return f
+        made = with_cells(f, cells)
+        made.__defaults__, made.__kwdefaults__ = tuple(given) or None, given_named or None
+        return made
+
+    def _held(self, x: Any, source: str) -> Any:
+        """Return a default traced, or itself if it holds more than data."""
+        if is_data(x):
+            return self.traced(x, source)
+        self._unless(f"{source} is not {self.names.of(x, 'default')}")
+        return x
+
+    def variable(self, d: Dependency) -> Any:
+        """Return the number or array in a variable outside the function, traced."""
+        hint = "cell" if d.name is None else "globals_" if type(d.container) is dict else "outer"
+        source = self.names.of(d.container, hint)
+        source += "" if type(d.container) is dict or d.name is None else ".__dict__"
+        source += ".cell_contents" if d.name is None else f".get({d.name!r})"
+        is_array = type(d.value) is np.ndarray
+        return self._array(d.value, source) if is_array else self._number(d.value, source)
+
+    def _number(self, x: Any, source: str) -> Any:
+        tracer, kind = self.recording.input(x), type(x)
+        name = self._named(tracer, source)
+        self._unless(f"type({name}) is not {self.names.of(kind, kind.__name__)}")
+        return tracer
+
+    def is_unchanged(self, tracer: Any) -> bool:
+        """Whether nothing has been written into an input."""
+        return tracer._index == self._indices.get(id(tracer))
 
     def _temporary(self, source: str) -> str:
         self._n += 1
@@ -230,7 +304,8 @@ class Inputs:
         is_traced = any(n is not part for n, (_, part) in zip(new, parts, strict=True))
         made = rebuilt(x, new) if is_traced or not isinstance(x, tuple) else x
         if not isinstance(x, tuple):
-            if not is_traced:
+            others = [n for n, (_, part) in zip(new, parts, strict=True) if n is not part]
+            if all(type(bare(n)) is int for n in others):
                 self._plain.append((made, new))
             self._containers.append((name, x, [part for _, part in parts], made, new))
         self._nests[id(made)] = name, x, made, new
@@ -245,7 +320,7 @@ class Inputs:
 
     def _is_as_it_was(self, part: Any) -> bool:
         if is_tracer(part):
-            return part._index == self._indices.get(id(part))
+            return self.is_unchanged(part)
         return id(part) not in self._nests or self.unchanged(part) is not None
 
     def containers(self) -> list[tuple]:

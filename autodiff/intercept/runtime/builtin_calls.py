@@ -56,8 +56,8 @@ def by_method(builtin: Any, as_before: Callable) -> Callable:
         if len(args) == 1 and not kwargs:
             if type(args[0]) in plain:
                 return builtin(args[0])
-            if is_float and is_tracer(args[0]) and type(bare(args[0])) is float:
-                return args[0]  # float(v) is v
+            if is_tracer(args[0]) and type(bare(args[0])) is builtin:
+                return args[0]  # float(v) is v, and so is int(v)
         kind = type(args[0]) if args else type(None)
         if kind is np.bool_:  # a number or an index that a mask decides about
             asked()

@@ -356,10 +356,11 @@ def item(owner: Any, index: Any) -> Any:
         method = special(kind, "__getitem__")
         if method is not None:
             return intercept(method)(owner, index)
-    if kind is np.ndarray and type(index) in (Tracer, tuple):
+    if kind is np.ndarray and type(index) in (Tracer, tuple, slice):
         parts = index if type(index) is tuple else (index,)
-        if any(type(p) is Tracer for p in parts):
-            tape = innermost(parts, {})
+        bounds = [b for p in parts if type(p) is slice for b in (p.start, p.stop, p.step)]
+        if any(type(p) is Tracer for p in (*parts, *bounds)):
+            tape = innermost((*parts, *bounds), {})
             if tape is not None and tape.program:
                 return tape.call(operator.getitem, (owner, index), {})
     if kind is re.Match and holds_traced_text(owner.string):

@@ -63,7 +63,7 @@ from autodiff.structured.form.known_functions import (
     ruled_entry,
 )
 from autodiff.structured.form.plain_classes import TANGENT_MARK
-from autodiff.structured.list_arguments import kind_of_list
+from autodiff.structured.list_arguments import ListArgument, kind_of_list
 from autodiff.structured.reading.assumptions import Assumptions
 from autodiff.structured.reading.scopes import (
     CELLS_OF_CALLEE,
@@ -454,7 +454,7 @@ class ProgramBuilder:
         raise UnboundError(scope.function, name, None)
 
     def capture(self, x: Any) -> Value:
-        """Return an array or `ListArgument` from outside, as a further read-only argument.
+        """Return an array, number or `ListArgument` from outside, as a further read-only argument.
 
         Each call looks it up again, where the last guard has found it.
         """
@@ -464,8 +464,8 @@ class ProgramBuilder:
                 return self.read_slot(slot)
         slot = Slot(self.fresh("outside"))
         slot.writes = 1
-        if type(x) is np.ndarray:
-            slot.memory, kind = Memory(), kind_of(x)
+        if type(x) is not ListArgument:
+            slot.memory, kind = Memory() if type(x) is np.ndarray else None, kind_of(x)
         else:
             slot.memory, kind = x.memory(), kind_of_list(x.classes[0])
             self.outside_keys[slot] = x.key

@@ -174,9 +174,8 @@ class ExpressionReader(OperatorReader):
         if isinstance(known(owner), np.dtype) and name in _OF_DTYPES:
             return self.const(getattr(known(owner), name))
         if owner.kind.is_known:
-            return self._attribute_of_class_or_member(owner.kind.value, name) or self.from_outside(
-                self.module_attribute(owner, name)
-            )
+            found = self._attribute_of_class_or_member(owner.kind.value, name)
+            return found or self.variable_from_outside(self.module_attribute(owner, name))
         if not owner.kind.is_array:
             raise UnsupportedError(f"attribute {name}")
         if name == "T":

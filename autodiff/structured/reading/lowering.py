@@ -103,7 +103,7 @@ _OURS = frozenset().union(
 
 def lower(
     function: types.FunctionType, form: Any, kinds: list[Kind], known_args: dict[int, Any],
-    lists: dict[int, ListArgument],
+    lists: dict[int, ListArgument], varying: frozenset[str] = frozenset(),
 ) -> Lowered:  # fmt: skip
     """Lower a function from its source, for arguments of these kinds.
 
@@ -119,6 +119,8 @@ def lower(
         Position → value of the leaves that the program is specialized for.
     lists : dict
         Position → the leaves that are lists of numbers.
+    varying : frozenset of str
+        The names of numbers from outside that differ from call to call.
 
     Raises
     ------
@@ -126,15 +128,16 @@ def lower(
         If it uses what is not supported.
     """
     return _lower_repeatedly(
-        lambda reading: reading.function(function, form, kinds, known_args), lists
+        lambda reading: reading.function(function, form, kinds, known_args), lists, varying
     )
 
 
 def _lower_repeatedly(
-    read: Callable[[FunctionReader], Lowered], lists: dict[int, ListArgument]
+    read: Callable[[FunctionReader], Lowered], lists: dict[int, ListArgument],
+    varying: frozenset[str] = frozenset(),
 ) -> Lowered:  # fmt: skip
     """Read a function again and again, until a reading finds out nothing new."""
-    assumed = Assumptions()
+    assumed = Assumptions(varying=varying)
     while True:
         reading = FunctionReader(assumed, lists)
         try:
@@ -272,7 +275,7 @@ class FunctionReader(DerivativeReader):
         self.end_block()
         self.program.body = self.body
         for slot, where in self.captured_arrays:
-            if slot.root.is_written or changes_list(slot.memory):
+            if slot.memory is not None and (slot.root.is_written or changes_list(slot.memory)):
                 raise UnsupportedError("a write into an array or list from outside")
             self.program.parameters.append(slot)
             kind: Any = self.outside_keys.get(slot, self.definite_kinds[slot])

@@ -444,3 +444,38 @@ def test_long_loops_are_read_at_the_first_call(runs: list[str], monkeypatch: Any
     assert len(runs) == 1
     gradient(lambda x: pairs(x[:5]), x)
     assert len(runs) == 2  # it has been read
+
+
+RATE, TURNS = 0.5, 2
+
+
+class Decay:
+    def __init__(self) -> None:
+        self.rate, self.turns = 0.5, 2
+
+    def loss(self, x):
+        for _ in range(self.turns):
+            x = x - self.rate * x * x
+        return np.sum(x)
+
+
+def by_globals(x):
+    for _ in range(TURNS):
+        x = x - RATE * x * x
+    return np.sum(x)
+
+
+def test_numbers_outside_that_change_are_arguments(runs: list[str], monkeypatch) -> None:
+    decay = Decay()
+    for k in range(12):
+        monkeypatch.setitem(globals(), "RATE", 0.1 * k)
+        monkeypatch.setitem(globals(), "TURNS", k % 4)
+        decay.rate, decay.turns = 0.1 * k, k % 4
+        expected = X * 0.0 + 1.0
+        y = X
+        for _ in range(k % 4):
+            expected, y = expected * (1.0 - 0.2 * k * y), y - 0.1 * k * y * y
+        np.testing.assert_allclose(gradient(by_globals, X), expected, rtol=1e-12)
+        np.testing.assert_allclose(gradient(decay.loss, X), expected, rtol=1e-12)
+    assert runs.count("by_globals") > 8
+    assert runs.count("loss") > 8

@@ -71,7 +71,15 @@ class ObjectReader(SpecialMethodReader):
 
     def read_free_name(self, name: str) -> Any:
         """Return the value of a name from outside."""
-        return self.from_outside(self.look_up(name))
+        return self.variable_from_outside(self.look_up(name))
+
+    def variable_from_outside(self, found: Any) -> Any:
+        """Convert what a variable holds, which the last guard compares.
+
+        A number that differs from call to call is an argument.
+        """
+        varies = type(found) in (int, float) and self.guards[-1][1] in self.assumed.varying
+        return self.capture(found) if varies else self.from_outside(found)
 
     def from_outside(self, found: Any) -> Any:
         """Convert an object from outside, whose lookup is guarded; guard its parts, too."""
