@@ -62,8 +62,10 @@ def is_whole(kind: Kind) -> bool:
 
 def dtype_of_integers(kind: Kind) -> np.dtype:
     """Return the dtype of an array of integers, or of one that holds such numbers."""
-    if kind.dtype is not None or is_whole(kind):
-        return kind.dtype or np.dtype(np.int64)
+    if kind.dtype is not None:
+        return kind.dtype
+    if is_whole(kind):
+        return np.dtype(np.int64)
     if len(kind.classes) > 1:
         raise UnsupportedError("integers of several classes")
     return np.dtype(next(iter(kind.classes)))
