@@ -266,7 +266,7 @@ def test_arguments_that_share_memory(traced: Callable) -> None:
 
 
 def test_an_array_that_a_pullback_holds() -> None:
-    weights = np.arange(20_000)
+    weights = np.arange(20_000.0)
 
     def loss(x: Any) -> Any:
         y = np.sum(x[0] * weights) + np.sum(x[:, None] @ weights[None, :6])
@@ -274,6 +274,22 @@ def test_an_array_that_a_pullback_holds() -> None:
 
     with pytest.raises(MutationError, match="written into after it was used"):
         gradient(loss, V)
+
+
+def test_large_arrays_may_be_written_again_after_use(traced: Callable) -> None:
+    def loss(x: Any) -> Any:
+        labels, s = np.zeros(20_000, dtype=np.int64), 0.0
+        for turn in range(3):
+            with contextlib.nullcontext():  # each loop inside has a program of its own
+                s = s * 0.9
+            for i in range(40):
+                labels[i] = (i * turn) % len(x)
+            for i in range(40):
+                s = s + x[labels[i]] * 0.1
+            labels[0] = 1
+        return s
+
+    assert np.allclose(gradient(loss, V), traced(loss, V))
 
 
 def test_results_are_the_callers_own(traced: Callable, runs: list[str]) -> None:
