@@ -336,6 +336,44 @@ def test_lists_of_them(traced: Callable, runs: list[str]) -> None:
     assert np.allclose(gradient(loss, V), traced(loss, V))
 
 
+def test_floats_are_cut_off_unless_they_have_a_derivative(traced: Callable) -> None:
+    def stored(x: Any, steps: Any, counts: Any) -> Any:
+        s = 0.0
+        for k in range(3):
+            counts[k] = 2.7 * steps[k]
+            counts[3:] = steps[k : k + 2] * -1.6
+            s = s + x[k] * counts[k] + x[3] * counts[4]
+        return s
+
+    counts, steps = np.zeros(5, dtype=np.int32), np.array([0.5, 1.5, -2.5, 3.5])
+    expected = counts.copy()
+    stored(V, steps, expected)
+    found = gradient(lambda x: stored(x, steps, counts), V)
+    assert np.array_equal(counts, expected)
+    assert np.allclose(found, traced(lambda x: stored(x, steps, counts), V))
+    with pytest.raises(MutationError, match="dtype int32"):
+        gradient(lambda x: stored(x, x, counts), V)
+
+
+def test_arrays_that_are_filled(traced: Callable, runs: list[str]) -> None:
+    def filled(x: Any, counts: Any) -> Any:
+        y, s = np.zeros_like(x), 0.0
+        for k in range(4):
+            counts.fill(k + 1)
+            y.fill(x[k] ** 2)
+            y[k] *= x[0]
+            s = s + np.sum(np.sin(y) * counts)
+        counts[1:].fill(2.9)
+        return s
+
+    counts = np.zeros(6, dtype=np.int8)
+    check_gradient(lambda x: filled(x, counts), V)
+    assert "filled" in runs
+    assert counts.tolist() == [4, 2, 2, 2, 2, 2]
+    found = gradient(lambda x: filled(x, counts), V)
+    assert np.allclose(found, traced(lambda x: filled(x, counts), V))
+
+
 def test_separate_loops(separate_runs: list[str], traced: Callable) -> None:
     """Loops of a function that is not read write into an array that later statements read."""
 
