@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 COPIED = 1 << 16
-"""Bytes: the user's arrays up to this size are copied for pullbacks, larger ones are held."""
+"""Bytes: of the user's arrays, those up to this size are copied for pullbacks, larger ones held."""
 SMALL = 1 << 13
 """Bytes: copying an array of this size takes less time than finding the last copy of it."""
 _WIDTH = 1021
@@ -25,7 +25,7 @@ class Holding:
     held : dict
         References to the user's arrays that pullbacks may hold, by id.
     copies : dict
-        For arrays of medium size a reference to each and its last copy, by id.
+        For arrays that are neither small nor held a reference to each and its last copy, by id.
     seen_as : dict
         For memory that no array owns the array that was used, by id of the owner.
     watched : dict
@@ -60,12 +60,13 @@ class Holding:
     def kept(self, x: np.ndarray) -> np.ndarray:
         """Return what a pullback may keep of an array of the user's.
 
-        It is a copy, or, of a large array, the array itself, which is then held.
+        It is a copy, or, of a large array, the array itself, which is then held. Arrays of integers
+        and truth values are always copied: code that counts or labels writes into them often.
         """
         n = x.nbytes
         if n <= SMALL:
             return x.copy("K")
-        if n > COPIED:
+        if n > COPIED and x.dtype.kind not in "iub":
             self.hold(x)
             return x
         known = self.copies.get(id(x))

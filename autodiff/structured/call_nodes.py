@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.dispatch.arguments import of_level
+from autodiff.dispatch.arguments import constant_array, of_level
 from autodiff.dispatch.call import outputs
 from autodiff.intercept.syntax import attributes
-from autodiff.mutation.assignment import assign_item, is_writeable
+from autodiff.intercept.syntax.stores import store
+from autodiff.mutation.assignment import is_writeable
+from autodiff.mutation.memory_layout import overlaps
 from autodiff.structured.argument_forms import KNOWN, PLAIN, rebuilt_from
 from autodiff.structured.form.kinds import is_member
 from autodiff.structured.form.plain_classes import is_plain_class
-from autodiff.structured.list_arguments import ListArgument, as_constant
+from autodiff.structured.list_arguments import ListArgument
 from autodiff.structured.message_queue import warnings_may_raise
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.tape import CONSTANT, Tape
+from autodiff.trace.trace_stack import is_held, program_tape
 from autodiff.trace.tracer import TRACERS, bare
 from chainrules_core import AbstractZero, ZeroTangent, unthunk
 from chainrules_core.rule import name_of
@@ -70,22 +73,38 @@ def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
 def can_run(program: Structured, args: tuple, outside: list) -> bool:
     """Whether a program can do what the function does.
 
-    The arguments that it writes into must be traced, writable and not aliased, and its warnings no
-    errors.
+    The arguments that it writes into must take what it stores and not be aliased, and its warnings
+    be no errors.
     """
     if program.program.has_warnings and warnings_may_raise():
         return False
     if not (program.written or program.changed_lists):
         return True
-    for i in program.written:
-        if type(args[i]) not in TRACERS or not is_writeable(bare(args[i])):
-            return False
+    active = program.is_active_output[program.n_outputs :]
+    if not all(map(_can_store, [args[i] for i in program.written], active)):
+        return False
     if program.changed_lists:
         held = [x for x in (*args, *outside) if type(x) is ListArgument]
         own = [id(xs) for x in held for xs in x.own]
         if len(set(own)) < len(own) or program.reads_outside(own):
             return False
     return not shares_what_it_writes(program, (*map(bare, args), *outside))
+
+
+def _can_store(x: Any, is_active: bool) -> bool:
+    """Whether a call may store new contents into an argument when its program has ended.
+
+    A plain array takes only plain values, and none while a pullback holds it.
+    """
+    if not is_writeable(bare(x)):
+        return False
+    is_plain = type(x) not in TRACERS
+    return not (is_plain and (is_active or program_tape() or is_held(x) or overlaps(x)))
+
+
+def kept_of(program: Structured, i: int, x: np.ndarray, level: Tape) -> np.ndarray:
+    """Return what a run may keep of a plain argument: a copy if the call will store into it."""
+    return x.copy("K") if i in program.written else level.kept(x)
 
 
 def shares_what_it_writes(program: Structured, values: tuple) -> bool:
@@ -177,12 +196,12 @@ def _of_parent(x: Any) -> Any:
 def finished(program: Structured, outs: list, args: tuple) -> Any:
     """Apply the writes of a call to its arguments, and return its result."""
     for i, x in zip(program.written, outs[program.n_outputs :], strict=False):
-        assign_item(args[i], ..., x)
+        store(x, args[i], ...)
     for x in args:
         if type(x) is ListArgument:
             x.forget()
     parts = [
-        as_constant(y) if same is None else args[same]  # a returned argument keeps its identity
+        constant_array(y) if same is None else args[same]  # a returned argument keeps its identity
         for same, y in zip(program.same, outs[: program.n_outputs], strict=True)
     ]
     return rebuilt_from(program.returned, iter(parts), [])

@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.dispatch.arguments import as_it_is, innermost, of_level
+from autodiff.dispatch.arguments import as_it_is, constant_array, innermost, of_level
 from autodiff.intercept.runtime.replacements import traced_body
 from autodiff.structured.argument_forms import Flattener, rebuilt_from
-from autodiff.structured.call_nodes import as_node, can_run, finished
+from autodiff.structured.call_nodes import as_node, can_run, finished, kept_of
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.plain_classes import TANGENT_MARK
-from autodiff.structured.list_arguments import ListArgument, as_constant
+from autodiff.structured.list_arguments import ListArgument
 from autodiff.structured.program_runs import ProgramRun, parts_like
 from autodiff.structured.runtime_library import FloatErrorRecorder, is_finite
 from autodiff.trace.linearize import Linearised
@@ -109,7 +109,7 @@ class Callee:
         """Return the leaves with copies of those that the function writes into."""
         own = list(leaves)
         for i in self.program.written:
-            own[i] = as_constant(own[i].copy("K"))
+            own[i] = constant_array(own[i].copy("K"))
         return own
 
     def _outputs(self, result: Any, own: list) -> list:
@@ -259,7 +259,8 @@ def _at_reverse_level(callee: Callee, leaves: tuple, level: Tape) -> Any:
     """Record a call as one node of a reverse level; the outer levels run the call itself."""
     program = callee.program
     values = [
-        level.kept(a) if type(a) is np.ndarray else as_it_is(of_level(a, level)) for a in leaves
+        kept_of(program, i, a, level) if type(a) is np.ndarray else as_it_is(of_level(a, level))
+        for i, a in enumerate(leaves)
     ]
     # With a single level, the caller has decided against a program.
     if not has_levels(values) or not callee.sweeps_tangent(values):

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from autodiff.dispatch.arguments import constant_array
 from autodiff.dispatch.call import is_differentiable
 from autodiff.structured.form.function_ir import Memory
 from autodiff.structured.form.kinds import FIXED, LIST, SCALARS, Kind, UnsupportedError
 from autodiff.structured.runtime_library import ChangedError
 from autodiff.trace.tape import CONSTANT
-from autodiff.trace.tracer import TRACERS, Tracer, bare, is_tracer
+from autodiff.trace.tracer import TRACERS, bare, is_tracer
 
 _DEEPEST = 5  # levels of lists in lists
 _SEQUENCES = {list, tuple}
@@ -385,7 +386,9 @@ class ListOutputs:
             cls, *inner = classes
             if cls is list:
                 lists.setdefault(id(xs), [])
-            new = [one(x, tuple(inner)) if type(x) in _SEQUENCES else as_constant(x) for x in parts]
+            new = [
+                one(x, tuple(inner)) if type(x) in _SEQUENCES else constant_array(x) for x in parts
+            ]
             if cls is tuple:
                 lists.setdefault(id(xs), tuple(new))
             elif not _is_as_before(xs, copies.before.get(id(xs))):
@@ -429,11 +432,6 @@ def _is_as_before(xs: list, before: tuple | None) -> bool:
         and all(map(operator.is_, xs, before))
         and all(type(x) in (float, int, bool, list) for x in xs)
     )
-
-
-def as_constant(x: Any) -> Any:
-    """Return an inactive output as the user's code gets it: an array as a constant tracer."""
-    return Tracer(x, CONSTANT, -1) if type(x) is np.ndarray else x
 
 
 # -- called by generated code ----------------------------------------------------------------------

@@ -320,8 +320,6 @@ class Structured(Respecializing):
             return None
         slot = self.emitter.argument_of(returned)
         if slot is None:
-            if kind.letter not in ("f", "c"):
-                raise UnsupportedError("a result that holds integers")
             return None
         at = self.positions[self.program.parameters.index(slot)]
         if returned.op.code == "view" or at >= self.n:

@@ -343,21 +343,18 @@ def fitted(x: Any, shape: tuple[int, ...]) -> Any:
 def last_written(shadow: np.ndarray, index: Any) -> np.ndarray:
     """Return the cotangent of values scattered to arrays of indices: 0 where they were overwritten.
 
-    An indexed write of numbers shows which one NumPy writes last where an index is repeated. With
-    several index arrays or axes, the order depends on memory layout: then the call is traced.
+    An indexed write of numbers shows which one NumPy writes last where an index is repeated. Unless
+    the index arrays are vectors, the order depends on memory layout: then the call is traced.
     """
     x = shadow[index]
-    parts = index if type(index) is tuple else (index,)
-    arrays = [part for part in parts if isinstance(part, np.ndarray)]
-    places = list(zip(*[a.ravel().tolist() for a in np.broadcast_arrays(*arrays)], strict=True))
-    if len(set(places)) == len(places) and min(map(min, places), default=0) >= 0:
-        return x
     order = np.arange(x.size).reshape(x.shape)
     last = np.empty(shadow.shape, order.dtype)
     last[index] = order
     is_overwritten = last[index] != order
     if is_overwritten.any():
-        if len(arrays) > 1 or arrays[0].ndim > 1 or arrays[0].strides[0] <= 0:
+        parts = index if type(index) is tuple else (index,)
+        arrays = [part for part in parts if isinstance(part, np.ndarray)]
+        if any(a.ndim != 1 or a.strides[0] <= 0 for a in arrays):
             raise ChangedError("places of several axes come again")
         x[is_overwritten] = 0.0
     return x

@@ -150,14 +150,19 @@ def owner_id(x: np.ndarray) -> int:
     return id(owner_of(x))
 
 
+def is_held(x: np.ndarray) -> bool:
+    """Whether a pullback holds an array, or its memory, so that nobody may write into it."""
+    owner = owner_of(x)
+    return any(tape.holds(owner) or tape.is_given(x) for tape in _levels.tapes + _levels.around)
+
+
 def check_free(x: Any) -> None:
     """Raise if an array that is about to be written into is held by a pullback."""
     if type(x) is memoryview:
         x = x.obj
     if type(x) is not np.ndarray:
         return
-    owner = owner_of(x)
-    if any(tape.holds(owner) or tape.is_given(x) for tape in _levels.tapes + _levels.around):
+    if is_held(x):
         raise MutationError(
             "an array that was made outside the function being differentiated, or inside it of "
             "plain values, is written into after it was used: the derivative needs its old values. "

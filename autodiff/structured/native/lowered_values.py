@@ -60,6 +60,17 @@ def is_whole(kind: Kind) -> bool:
     return kind.classes <= _INTEGERS
 
 
+def dtype_of_integers(kind: Kind) -> np.dtype:
+    """Return the dtype of an array of integers, or of one that holds such numbers."""
+    if kind.dtype is not None:
+        return kind.dtype
+    if is_whole(kind):
+        return np.dtype(np.int64)
+    if len(kind.classes) > 1:
+        raise UnsupportedError("integers of several classes")
+    return np.dtype(next(iter(kind.classes)))
+
+
 def has_tag(kind: Kind) -> bool:
     """Whether the class of a number has to be tracked at run time."""
     return kind.is_scalar and len(kind.classes) > 1 and letter_of(kind) in "dz"

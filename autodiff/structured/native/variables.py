@@ -71,6 +71,7 @@ class StackSlot:
             return
         if kind.is_array:
             self.value = code.variable(PTR)
+            code.head.store(ir.Constant(PTR, None), self.value)  # `_in_other_buffer` reads it first
             self.sizes = [code.variable(I64) for _ in range(2 * kind.ndim)]
             return
         self.value = code.variable(TYPES[letter_of(kind)])

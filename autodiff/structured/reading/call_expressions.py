@@ -31,6 +31,7 @@ from autodiff.structured.form.function_ir import (
     Value,
     known,
 )
+from autodiff.structured.form.indices import WHOLE
 from autodiff.structured.form.kinds import (
     BOOL,
     DICT,
@@ -103,6 +104,7 @@ class CallReader(SequenceReader):
     range_of: Callable[[list[ast.expr]], HeldRange]
     write_out: Callable[[Value, Value], Value]
     add_at: Callable[[Value, ast.expr, Value], None]
+    store: Callable[..., None]
     binary: Callable[[Callable, Any, Any], Value]
     extremum: Callable[[Callable, ast.Call], Any]
     any_or_all: Callable[[Callable, ast.expr], Value]
@@ -297,6 +299,12 @@ class CallReader(SequenceReader):
             return self._with_keys(node)
         if type(owner) is Value and type(known(owner)) is str and hasattr(str, name):
             return self.of_known_text(owner, getattr(str, name), node)
+        if type(owner) is Value and owner.kind.is_array and name == "fill":
+            values = self._displayed(node.args)
+            if len(values) != 1 or node.keywords or not values[0].kind.is_scalar:
+                raise UnsupportedError("fill with something other than a number")
+            self.store(owner, values[0], [], WHOLE)
+            return self.const(None)
         if is_generator(owner):
             args = list(map(self.pack, self._displayed(node.args)))
             options = {key: self.pack(x) for key, x in self._named(node).items()}

@@ -58,8 +58,9 @@ class WriteReader(ComprehensionReader):
             raise UnsupportedError("a write of what is no number or array")
         if len({a.kind.letter == "b" for a in arrays_in(template, values)}) > 1:
             raise UnsupportedError("a write at a mask and at indices")
-        if value.kind.is_inexact and base.kind.letter not in "fc":
-            raise UnsupportedError("floats written into an array of integers")
+        is_cut_off = value.kind.is_inexact and base.kind.letter not in "fc"
+        if is_cut_off and (code != "store" or value.kind.is_complex):
+            raise UnsupportedError("floats added to integers, or complex numbers in their place")
         if value.kind.is_complex and base.kind.letter != "c":
             raise UnsupportedError("complex numbers written into an array of floats")
         region = kind_of_index(base.kind, [v.kind for v in values], template)

@@ -192,6 +192,8 @@ def _mark_op(op: Op) -> bool:
     if op.code in WITHOUT_VALUES:
         return False
     if op.code in WRITES:
+        if is_active(op.args[1]) and not op.args[0].kind.is_inexact:
+            raise UnsupportedError("a value with a derivative in an array of integers")
         return is_active(op.args[1]) and _activate(op.args[0])
     if op.code in ("list", "dict") or op.code in LIST_WRITES:
         return _mark_list(op)

@@ -161,7 +161,8 @@ class ForwardWriter(SourceWriter):
         if v.kind.is_list:
             inner = list(lists_of(v.memory))[-1].root()
             return f"copied_lists({text})" if inner.is_restored else text
-        if v.memory is not None and (v.root.is_restored or self._may_be_a_view(v)):
+        is_plain = not v.kind.is_inexact  # the user may write into what the sweep reads as indices
+        if v.memory and (is_plain or v.root.is_restored or self._may_be_a_view(v)):
             text = f"copied({text})"
         # NumPy gives a result the layout of the arguments.
         is_in_layout = self.layouts_of_values and v.kind.is_array

@@ -234,19 +234,19 @@ class ElementLoops:
         if letter == "b":
             value = self.b.trunc(value, TYPES["b"])
         elif letter == "i" and kind is not TYPES["i"]:
-            longer = self.b.sext if dtype.kind == "i" else self.b.zext
-            value = longer(value, TYPES["i"])
+            value = self.scalars.widened(dtype, value)
         return Number(Kind(frozenset([dtype.type])), letter, value)
 
     def as_element(self, dtype: np.dtype, x: Number) -> Number:
-        """Return a number as an array of a dtype holds it."""
-        kind, letter = element_of(dtype)
+        """Return a number as an array of a dtype holds it; bail out if an integer does not fit."""
+        letter = element_of(dtype)[1]
+        own = Kind(frozenset([dtype.type]))
         if letter == "i" and x.letter in "ds":
             x = Number(INT, "i", self.scalars.float_to_integer(int, self.scalars.converted(x, "d")))
-        if letter == "i" and (kind is not TYPES["i"] or x.letter not in "ib"):
-            raise UnsupportedError("a write into an array of integers")
-        own = Kind(frozenset([dtype.type]))
-        return Number(own, letter, self.scalars.converted(x, letter))
+        value = self.scalars.converted(x, letter)
+        if letter == "i" and x.kind.classes != own.classes:
+            self.scalars.check_fits(dtype, value)
+        return Number(own, letter, value)
 
     def store_number(self, dtype: np.dtype, x: Number, address: Any) -> None:
         """Store an element at an address."""
@@ -254,6 +254,8 @@ class ElementLoops:
         value = self.as_element(dtype, x).value
         if letter == "b":
             value = self.b.zext(value, kind)
+        elif letter == "i" and kind is not TYPES["i"]:
+            value = self.b.trunc(value, kind)
         self.code.accessed(self.b.store(value, address))
 
     def update(self, a: Array, address: Any, x: Number, f: Callable | None) -> None:

@@ -16,7 +16,6 @@ from autodiff.structured.native.lowered_values import Array, LazyArray, Number
 
 _FLOAT = Kind(frozenset([float]))
 _OFFSETS = np.dtype(np.int64)
-_MOST_COMPARED = 256  # indices, each compared with all before it
 
 
 @dataclass
@@ -31,20 +30,28 @@ class Selection:
         The offset of the row at each index, in bytes.
     axis : int
         The position of the index axes among the axes of the rows.
-    is_vector : bool
-        Whether the index has one array, which is a vector.
+    indices : list of Array
+        The arrays of the index.
+    lengths : list
+        The lengths of the axes that they index.
     """
 
     base: Array
     offsets: Array
     axis: int
-    is_vector: bool
+    indices: list[Array]
+    lengths: list
 
     @property
     def shape(self) -> list:
         """The shape of the selected part."""
         own = self.base.shape
         return [*own[: self.axis], *self.offsets.shape, *own[self.axis :]]
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether the arrays of the index are vectors: NumPy goes through these in order."""
+        return len(self.offsets.shape) == 1
 
     def index_axes_first(self, x: Array) -> Array:
         """Return a view of an array of this shape with the index axes first."""
@@ -90,7 +97,7 @@ class GatherScatter(AxisFunctions):
         # In NumPy, the index axes come first if a slice stands between them.
         at = [k for k, p in enumerate(parts) if not (p is None or isinstance(p, slice))]
         axis = at[0] if at[-1] - at[0] < len(at) else 0
-        return Selection(row, offsets, axis, len(indices) == len(shape) == 1)
+        return Selection(row, offsets, axis, indices, [view.shape[k] for k in indexed])
 
     def take(self, selected: Selection) -> Array:
         """Gather elements or rows."""
@@ -184,18 +191,29 @@ class GatherScatter(AxisFunctions):
         self._for_each_repeated(selected, lambda k: self.code.exit_if(always))
 
     def _for_each_repeated(self, selected: Selection, body: Callable[[Any], None]) -> None:
-        """Emit a loop over the indices that are repeated later; bail out if there are many."""
-        code, b, offsets = self.code, self.b, selected.offsets
-        n = self.elementwise.size_of(offsets.shape)
-        code.exit_if(code.less(code.whole(_MOST_COMPARED), n))
+        """Emit a loop over the indices that are repeated later."""
+        code, e = self.code, self.elementwise
+        places, n = self._places(selected), e.size_of(selected.offsets.shape)
+        places = places.view(places.address, [n], [code.whole(_OFFSETS.itemsize)])
+        last = e.allocate(_OFFSETS, [e.size_of(selected.lengths)], memory.SCRATCH)
+        with code.counted(n) as k:
+            e.store_item(last, e.load_item(places, k).value, Number(INT, "i", k))
+        with code.counted(n) as k:
+            latest = e.load_item(last, e.load_item(places, k).value).value
+            with code.branch(self.b.not_(code.equal(latest, k))):
+                body(k)
 
-        def offset(k: Any) -> Any:  # offsets are contiguous
-            at = code.at(offsets.address, b.mul(k, code.whole(_OFFSETS.itemsize)))
-            return self.elementwise.load_number(_OFFSETS, at).value
+    def _places(self, selected: Selection) -> Array:
+        """Return the place of each selected row among all that could be selected."""
+        code, b, e = self.code, self.b, self.elementwise
+        places = e.allocate(_OFFSETS, selected.offsets.shape, memory.SCRATCH)
 
-        with (
-            code.counted(n) as i,
-            code.counted(i) as k,
-            code.branch(code.equal(offset(k), offset(i))),
-        ):
-            body(k)
+        def body(at: list) -> None:
+            place: Any = code.whole(0)
+            for n, p, address in zip(selected.lengths, selected.indices, at[1:], strict=True):
+                index = self.indexing.checked_index(e.load_number(p.dtype, address).value, n)
+                place = b.add(b.mul(place, n), index)
+            e.store_number(_OFFSETS, Number(INT, "i", place), at[0])
+
+        e.for_each(places.shape, [places, *selected.indices], body)
+        return places

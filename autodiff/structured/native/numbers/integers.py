@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import iteration_count
-from autodiff.structured.native.llvm.function_builder import I64, TYPES
+from autodiff.structured.native.llvm.function_builder import I64, TYPES, element_of
 from autodiff.structured.native.numbers.inlining import Inlining
 
 _OF_FLOATS: dict[Any, str] = {
@@ -81,6 +81,19 @@ class Integers(Inlining):
         size = self.code.call("llvm.fabs.f64", double, [x])
         self.code.exit_if(self.b.fcmp_unordered(">=", size, ir.Constant(double, 2.0**62)))
         return self.b.fptosi(x, I64)
+
+    def check_fits(self, dtype: np.dtype, value: Any) -> None:
+        """Exit unless an integer fits into a dtype, where NumPy would raise or wrap it around."""
+        kind = element_of(dtype)[0]
+        if kind is not I64:
+            if not self.raises:
+                raise UnsupportedError("integers of less than 64 bits in a sweep")
+            held = self.widened(dtype, self.b.trunc(value, kind))
+            self.code.exit_if(self.b.not_(self.code.equal(held, value)))
+
+    def widened(self, dtype: np.dtype, value: Any) -> Any:
+        """Return an integer of less than 64 bits as one of 64 bits."""
+        return (self.b.sext if dtype.kind == "i" else self.b.zext)(value, I64)
 
     def _shifted(self, f: Any, x: Any, n: Any) -> Any:
         """Shift the bits of an integer; exit on an error or an overflow."""

@@ -36,7 +36,7 @@ from autodiff.structured.native.lowered_values import (
     TAGS,
     Number,
     StaticValue,
-    is_whole,
+    dtype_of_integers,
     letter_of,
     may_be_float32,
 )
@@ -193,11 +193,12 @@ class Scalars(Integers, Comparisons):
         if f is int and args[0].letter in "ib":
             return Number(kind, "i", self.converted(args[0], "i"))
         if letter == "i":
-            if kind.dtype != np.int64 if kind.is_array else not is_whole(kind):
-                raise UnsupportedError("integers of less than 64 bits")
             if len(args) == 1 and args[0].letter in "ds":
-                return Number(kind, "i", self.float_to_integer(f, self.converted(args[0], "d")))
-            return Number(kind, "i", self.of_integers(f, [self.converted(a, "i") for a in args]))
+                value = self.float_to_integer(f, self.converted(args[0], "d"))
+            else:
+                value = self.of_integers(f, [self.converted(a, "i") for a in args])
+            self.check_fits(dtype_of_integers(kind), value)
+            return Number(kind, "i", value)
         made = Number(kind, letter, None, self._tag(f, args, kind))
         if may_be_float32(kind):
             made.value = self._of_either(f, args, made.tag, depth)
