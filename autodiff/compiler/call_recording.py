@@ -38,7 +38,6 @@ from autodiff.compiler.recording.recorder import Recording
 from autodiff.compiler.recording.results import Outputs
 from autodiff.compiler.recording.signature_guards import MAY_CHANGE, Inputs, Names
 from autodiff.compiler.tiering.budget import Budget
-from autodiff.compiler.tiling.tile_threads import POOL
 from autodiff.compiler.variants import Variant, VariantBuilder
 from autodiff.intercept import intercept
 from autodiff.mutation import written_arguments
@@ -203,7 +202,7 @@ def _outer_reads(
 
 def _is_only_thread() -> bool:
     """Whether there are no threads but this one and those that share the tiles of programs."""
-    return sum(not t.name.startswith(POOL) for t in threading.enumerate()) == 1
+    return threading.active_count() == 1
 
 
 def _objects_in(x: Any) -> list[tuple[Any, frozenset[str]]]:

@@ -42,15 +42,12 @@ class Assumptions:
         Whether slices of lists are copied before loops over them, because the lists change there.
     leaves : bool
         Whether the program exits where some branches return nothing and others return values.
-<<<<<<< HEAD
     definitions : dict
         Function → its definition, or None.
     kinds_of_results : dict
         Function and the kinds of its arguments → the kind of its result.
-=======
     varying : frozenset of str
         The names of numbers from outside that differ from call to call: they are arguments.
->>>>>>> countargs
     recursive : dict
         Definitions of functions that call themselves, and have programs of their own → by form,
         the kinds of the arguments and the program.
@@ -71,10 +68,7 @@ class Assumptions:
     written: tuple[int, bool] | None = None
     copies_slices: bool = False
     leaves: bool = False
-<<<<<<< HEAD
     definitions: dict[Any, Any] = field(default_factory=dict)
     kinds_of_results: dict[tuple, Kind] = field(default_factory=dict)
-=======
     varying: frozenset[str] = frozenset()
->>>>>>> countargs
     recursive: dict[Any, dict[Any, tuple[list[Kind], Any]]] = field(default_factory=dict)
