@@ -110,7 +110,7 @@ def recorded(
     found = {v.place: v for d in outside for v in d.variables()}
     variables = [v for v in found.values() if anew is None or not anew.owns(v.container)]
     varying.note(arguments, given, variables)
-    may_bind = _is_only_thread()  # another one would read what variables are bound to meanwhile
+    may_bind = threading.active_count() == 1  # another one would read what variables are bound to meanwhile
     watch, states = Watch(places, is_proved(places)), generator_states(arguments)
 
     def attempt(strict: bool = False) -> tuple:
@@ -198,11 +198,6 @@ def _outer_reads(
         if not all(c.is_small if k else c.is_whole for c in contents):
             raise NotRecordedError(f"{name_of(g)} reads more than can be compared")
     return outside, places, FunctionMadeAnew(given, shared) if is_alone else None
-
-
-def _is_only_thread() -> bool:
-    """Whether there are no threads but this one and those that share the tiles of programs."""
-    return threading.active_count() == 1
 
 
 def _objects_in(x: Any) -> list[tuple[Any, frozenset[str]]]:
