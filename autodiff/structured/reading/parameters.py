@@ -27,6 +27,7 @@ from autodiff.structured.form.function_ir import (
 )
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
 from autodiff.structured.form.plain_classes import is_plain_class
+from autodiff.structured.reading.builder import is_constant
 from autodiff.structured.reading.scopes import (
     ArgumentRows,
     LocalFunction,
@@ -112,6 +113,9 @@ class ParameterReader(StatementReader):
 
     def _bind_known(self, name: str, x: Any) -> None:
         """Bind a parameter to a value that the program is specialized for."""
+        if is_constant(x):
+            self.bind(name, self.const(x))
+            return
         slot = self._slot(name)
         slot.writes += 1
         self.kinds[slot] = kind_of(x, known=True)

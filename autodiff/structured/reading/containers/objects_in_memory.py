@@ -40,7 +40,7 @@ from autodiff.structured.form.plain_classes import record_class
 from autodiff.structured.reading.containers.classes import class_of, is_data_descriptor, is_object
 from autodiff.structured.reading.containers.lists import ListReader
 from autodiff.structured.reading.containers.objects import own_attributes
-from autodiff.structured.reading.scopes import LocalObject
+from autodiff.structured.reading.scopes import ContentLookup, LocalObject, OutsideObject
 
 
 class MemoryObjectReader(ListReader):
@@ -49,24 +49,53 @@ class MemoryObjectReader(ListReader):
     # Methods that subclasses define.
     read_attribute: Callable[[Any, str], Any]
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.copied: list[tuple[int, int]] = []  # objects from outside that are being copied
+        self.names_outside: dict[type, set[str]] = {}  # class → attributes of copied objects
+
     def moved(self, x: LocalObject) -> Value:
         """Move the attributes of a new object into memory; return the object."""
         made = {name: self.read_in(x.scope, name) for name in own_attributes(x.scope)}
         x.scope.is_in_memory = True
+        return self._object_in_memory(x.cls, made)
+
+    def _object_in_memory(self, cls: type, made: dict[str, Any]) -> Value:
+        """Create an object in memory from its attributes."""
         parts = {name: part for name, part in made.items() if not _is_none(part)}
         for name in made.keys() - parts.keys():
-            self._note_none(x.cls, name)
-        for cls, name in self.optional_attributes:
-            if cls is x.cls:
+            self._note_none(cls, name)
+        for owner, name in self.optional_attributes:
+            if owner is cls:
                 parts[_flag(name)] = self.const(name in parts)
                 if name not in parts:
-                    parts[name] = self._placeholder(x.cls, name, name in made)
+                    parts[name] = self._placeholder(cls, name, name in made)
         for name in made.keys() - parts.keys():  # None in all objects so far
             parts[_flag(name)] = self.const(False)
-        moved = self.dict_in_memory(Named(sorted(parts.items())), x.cls)
+        moved = self.dict_in_memory(Named(sorted(parts.items())), cls)
         for name in parts:
-            self._note_value(x.cls, name, moved)
+            self._note_value(cls, name, moved)
         return moved
+
+    def _copied_from_outside(self, x: OutsideObject) -> Value:
+        """Copy an object from outside into memory, once: it may be read, but not changed."""
+        place = 0, id(x.x)
+        if place in self.copied:
+            raise UnsupportedError("objects from outside that refer to each other")
+
+        def copied() -> Value:
+            self.copied.append(place)
+            contents = ContentLookup(vars(x.x), None)
+            self.guards.append((contents, None, True))
+            if self.names_outside.setdefault(x.cls, set(vars(x.x))) != vars(x.x).keys():
+                raise UnsupportedError("an attribute that some objects lack")
+            parts = {name: self.read_attribute(x, name) for name in contents.places}
+            made = self._object_in_memory(x.cls, parts)
+            made.root.copies.add(None)
+            self.copied.pop()
+            return made
+
+        return self.at_start(place, copied)
 
     # -- attributes that may be missing ------------------------------------------------------------
     #
@@ -172,6 +201,8 @@ class MemoryObjectReader(ListReader):
             if class_of(x) not in self.in_memory:
                 raise InMemoryError(class_of(x))
             raise UnsupportedError("an object that is an argument, in a list or another object")
+        if type(x) is OutsideObject:
+            return self._copied_from_outside(x)
         if id(x) in self.whole_tuples:  # read from a list: it goes as a whole into another place
             return self.whole_tuples[id(x)][1]
         if type(x) is tuple and tuple in self.in_memory:

@@ -17,7 +17,10 @@ from autodiff.structured.form.kinds import BOUNDED, DEQUE, INT, LIST, Unsupporte
 from autodiff.structured.form.known_functions import most_items
 from autodiff.structured.reading.containers.lists import AT
 from autodiff.structured.reading.containers.tables import TableReader
-from autodiff.structured.reading.libraries.python_decompositions import index_in_list
+from autodiff.structured.reading.libraries.python_decompositions import (
+    index_in_list,
+    reverse_items,
+)
 
 
 class QueueReader(TableReader):
@@ -138,6 +141,9 @@ class QueueReader(TableReader):
             raise UnsupportedError("the index of what is no number")
         return self.inline(index_in_list, [xs, item], {})
 
+    def _reverse(self, xs: Value) -> None:
+        self.inline(reverse_items, [xs], {})
+
     def _copy(self, xs: Value) -> Value:
         return self.extended(self.new_list([]), xs)
 
@@ -159,5 +165,6 @@ _OF_LISTS: dict[str, tuple[str, tuple[int, ...]]] = {
     "clear": ("cleared", (0,)),
     "copy": ("_copy", (0,)),
     "index": ("_index_of", (1,)),
+    "reverse": ("_reverse", (0,)),
 }
 """Method of a list → the method that reads it, and how many arguments it may have."""

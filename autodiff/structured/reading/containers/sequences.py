@@ -178,6 +178,8 @@ class SequenceReader(QueueReader):
             return self.item(self.list_in_memory(Items(base)), at)
         parts = base if isinstance(base, tuple) else base.kind.parts
         if not -len(parts) <= i < len(parts):
+            if type(base) is Items and base.places:  # it may have more items by then
+                raise ListInMemoryError("an index beyond a list", base.places)
             raise UnsupportedError("this index of a tuple")
         if isinstance(base, tuple):
             return base[i]

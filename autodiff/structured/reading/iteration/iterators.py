@@ -40,9 +40,11 @@ from autodiff.structured.reading.scopes import (
 
 _INT = frozenset([int])
 # The most known items of one loop, and the most bodies of nested loops, that are unrolled. More
-# known numbers become a list, which a loop goes over.
+# known numbers or arrays become a list, which a loop goes over.
 _MOST_UNROLLED = 64, 256
 _MOST_UNROLLED_NUMBERS = 32, 128
+_MOST_UNROLLED_ARRAYS = 8, 32
+_MOST_UNROLLED_NAMES = 8000  # of values and variables, in all bodies of one loop
 
 
 class IteratorReader(LibraryIteratorReader):
@@ -60,10 +62,13 @@ class IteratorReader(LibraryIteratorReader):
 
     def unrolled(self, over: IterationSpace) -> Iterator[int]:
         """Yield the numbers of the items; what is read meanwhile is read once for each."""
-        n, repeated = over.known or 0, self.repeated
+        n, repeated, before = over.known or 0, self.repeated, self.count
         self.repeated *= n
         try:
-            yield from range(n)
+            for i in range(n):
+                yield i
+                if (self.count - before) * n > _MOST_UNROLLED_NAMES * (i + 1):
+                    raise UnsupportedError("a loop that is very long if unrolled")
         finally:
             self.repeated = repeated
 
@@ -202,8 +207,7 @@ class IteratorReader(LibraryIteratorReader):
 
     def _over_items(self, items: list) -> IterationSpace:
         """Return the iteration space of items that are known one by one."""
-        is_short = self._is_within(len(items), _MOST_UNROLLED_NUMBERS)
-        columns = None if is_short else self._columns_of(items)
+        columns = self._columns_of(items)
         if columns is not None:
             return self._over_value(columns)
         if not self.may_unroll(len(items)):
@@ -212,22 +216,25 @@ class IteratorReader(LibraryIteratorReader):
         return IterationSpace(lambda: n, lambda i: items[known(i)], known=len(items))
 
     def _columns_of(self, items: list) -> Columns | Value | None:
-        """Return a list in memory of known numbers, or one for each part of known tuples.
+        """Return a list in memory of many items, or one for each part of tuples.
 
-        Return None unless the items are all integers, all floats, or tuples of these.
+        Return None if there are few items, or if they, or the parts at one place, are not all known
+        integers, known floats, arrays of one kind, or lists of such.
         """
+        if self._is_within(len(items), _MOST_UNROLLED_ARRAYS):
+            return None
         rows = [self._parts_of(x) if _is_tuple(x) else [x] for x in items]
         if len(set(map(len, rows))) > 1 or not rows[0]:
             return None
         columns = list(zip(*rows, strict=True))
-        for column in columns:
-            classes = {type(known(x)) if type(x) is Value else None for x in column}
-            if len(classes) > 1 or not classes <= {int, float}:
-                return None
+        kinds = [set[Any]().union(*map(_kinds_in, column)) for column in columns]
+        has_arrays = any(type(kind) is tuple for own in kinds for kind in own)
+        is_short = not has_arrays and self._is_within(len(items), _MOST_UNROLLED_NUMBERS)
+        are_alike = all(len(own) == 1 and None not in own for own in kinds)
+        if not are_alike or is_short or len(set(map(_is_tuple, items))) > 1:
+            return None
         made = [self.list_in_memory(Items(column)) for column in columns]
-        if not any(map(_is_tuple, items)):
-            return made[0]
-        return Columns(made) if all(map(_is_tuple, items)) else None
+        return Columns(made) if _is_tuple(items[0]) else made[0]
 
     def range_of(self, nodes: list[ast.expr]) -> HeldRange:
         """Read ``range(...)`` with these arguments."""
@@ -441,6 +448,16 @@ class IteratorReader(LibraryIteratorReader):
 def is_iterator_maker(f: Any) -> bool:
     """Whether this is a function of Python or NumPy that returns an iterator."""
     return f in _ITERATORS.keys() - {range} or f in NESTED or f in _OTHERS
+
+
+def _kinds_in(x: Any) -> set:
+    """Return the dtype and rank of an array, the class of a known number, or those in a list."""
+    if type(x) is Items:
+        return {(list, kind) for part in x for kind in _kinds_in(part)}
+    if type(x) is Value and x.kind.is_array:
+        return {(x.kind.dtype, x.kind.ndim)} if x.kind.ndim else {None}
+    cls = type(known(x)) if type(x) is Value else None
+    return {cls if cls in (int, float) else None}
 
 
 def _is_tuple(x: Any) -> bool:

@@ -43,6 +43,13 @@ def assign_items(xs: Any, items: Any) -> None:
         xs[i] = items[i]
 
 
+def reverse_items(xs: Any) -> None:
+    """Reverse a list in place."""
+    n = len(xs)
+    for i in range(n // 2):
+        xs[i], xs[n - 1 - i] = xs[n - 1 - i], xs[i]
+
+
 def accumulate_items(xs: Any, f: Any) -> Any:
     """Compute `itertools.accumulate` without an initial value."""
     made: list = []
@@ -200,7 +207,7 @@ def object_init(self: Any) -> None:
 
 FUNCTIONS = frozenset({
     sort_by_keys, reverse_sort_by_keys, sort_keys, assign_items, accumulate_items, accumulate_from,
-    transposed, object_init, list_contains, index_in_list, bisect_left, bisect_right,
+    transposed, object_init, list_contains, index_in_list, reverse_items, bisect_left, bisect_right,
     items_at, heap_push, heap_pop, heap_replace, heap_push_pop, heapify,
     _move_up, _move_down, bounds_of_slice,
 })  # fmt: skip

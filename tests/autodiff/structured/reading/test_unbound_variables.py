@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient
+from autodiff.structured import calls
 from tests.helpers import check_gradient
 
 X = np.array([0.3, -0.4, 0.7, 0.2, 1.1, -0.6])
@@ -141,3 +143,58 @@ def none_or_unbound(x: Any) -> Any:
 def test_a_variable_that_is_none_is_not_unbound() -> None:
     """None that the function binds is a value."""
     check_gradient(none_or_unbound, X)
+
+
+class Mode(enum.Enum):
+    CHARGE = 1
+    HOLD = 2
+
+
+def known_arguments_that_change(
+    x: Any, lock: bool, mode: str, kind: Mode, best: Any, f: Any
+) -> Any:
+    total = 0.0
+    for k in range(12):
+        total += np.sum(x) * (0.4 if lock else 1.1) + (x[0] ** 2 if mode == "fast" else 0.0)
+        total = f(total) + (x[1] if kind is Mode.CHARGE else 0.0)
+        if best is not None:
+            total = total + best * x[2]
+        if not lock and total > 1.0:
+            lock, mode, kind = True, "slow", Mode.HOLD
+        elif k % 3 == 2:
+            lock, mode, best, f = False, "fast", 0.1 * k, np.cos
+    return total
+
+
+@pytest.mark.parametrize("native", [10.0, -1.0])
+@pytest.mark.parametrize("given", [(False, "fast"), (True, "slow")])
+def test_known_arguments_that_change(
+    given: tuple, native: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls.Settings, "native", native)
+    calls._programs_of(known_arguments_that_change).known.clear()
+    for _ in range(2):
+        check_gradient(
+            lambda x: known_arguments_that_change(x, *given, Mode.CHARGE, None, np.sin), X
+        )
+    programs = calls._programs_of(known_arguments_that_change).known.values()
+    assert not any(program is not None and program.failure for program in programs)
+
+
+def flag_that_changes(x: Any, lock: bool) -> Any:
+    total = 0.0
+    for _ in range(12):
+        total += np.sum(x) * (0.4 if lock else 1.1)
+        lock = total > 3.0 if not lock else total < 9.0
+    return total
+
+
+@pytest.mark.parametrize("native", [10.0, -1.0])
+@pytest.mark.parametrize("lock", [False, True])
+def test_a_flag_that_changes(
+    lock: bool, native: float, runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls.Settings, "native", native)
+    for _ in range(3):
+        check_gradient(lambda x: flag_that_changes(x, lock), X)
+    assert runs.count("flag_that_changes") == 3

@@ -219,6 +219,41 @@ def lists_of(x: Any) -> Any:
             yield from lists_of(part)
 
 
+def lists_that_later_statements_fill(x: Any) -> Any:
+    rates = np.array([0.3, 0.5, 0.7])
+    filled: dict = {name: [] for name in ("a", "b", "c")}
+    for day in range(6):
+        total = sum([filled[name][-1] for name in filled]) if day > 0 else 0.0
+        for name, rate in zip(filled, rates, strict=True):
+            filled[name].append(rate * x + 0.1 * total)
+    return sum([np.sum(np.array(filled[name]) ** 2) for name in filled])
+
+
+def lists_that_are_reversed(x: Any) -> Any:
+    numbers, arrays = [x], [np.full(2, x)]
+    for k in range(4):
+        numbers.append(numbers[-1] * x + k)
+        arrays.append(arrays[-1] * (x + k))
+    last = arrays[-1]
+    numbers.reverse()
+    arrays.reverse()
+    arrays[0][1] = 3.0 * numbers[0]
+    return sum([a * b[1] for a, b in zip(numbers, arrays, strict=True)]) + last[1]
+
+
+@pytest.mark.parametrize("f", [lists_that_later_statements_fill, lists_that_are_reversed])
+@pytest.mark.parametrize("native", [10.0, -1.0])
+def test_items_in_other_orders(
+    f: Callable, native: float, runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls.Settings, "native", native)
+    for x in (0.7, 1.1):
+        expected = (f(x + 1e-6) - f(x - 1e-6)) / 2e-6
+        for _ in range(2):
+            np.testing.assert_allclose(autodiff.gradient(f, x), expected, rtol=1e-7)
+    assert runs == [f.__name__] * 4
+
+
 def test_a_generator_function_is_no_program() -> None:
     def f(x: Any) -> Any:
         found = list(lists_of([[x, x * x], [x]]))

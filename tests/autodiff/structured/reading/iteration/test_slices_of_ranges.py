@@ -25,8 +25,8 @@ def sweeps(x: Any) -> Any:
 
 def bounds(x: Any) -> Any:
     total, over = 0.0, range(20, 2, -2)
-    for low in (None, 0, 2, -3, 30, -30):
-        for high in (None, 1, 5, -2, 30, -30):
+    for low in (None, 2, -3, 30):
+        for high in (None, 5, -2, -30):
             for by in (None, 1, 2, -1, -3):
                 for i in over[low:high:by]:
                     total = 0.9 * total + x[i % 12] * i

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from autodiff import gradient
 from autodiff.structured import calls
+from tests.helpers import check_gradient
 
 LOGITS = np.random.default_rng(0).normal(size=(4, 4))
 WALKS = [[(i * s + i // 3) % 4 for i in range(30)] for s in range(1, 16)]
@@ -53,3 +55,62 @@ def test_loops_over_numbers_stay_loops(traced: Callable, runs: list[str]) -> Non
     (program,) = calls._programs_of(of_walks).known.values()
     assert program is not None
     assert program.lines < 1_000
+
+
+RAYS = [(np.arange(s, s + 2), np.full(2, 0.1 * s)) for s in range(15)]
+PLACES = [0, 1, None, 2] * 10
+GRAPH = {s: [(3 * s + k) % 40 for k in range(s % 3)] for s in range(40)}
+
+
+def of_arrays_outside(logits: Any) -> Any:
+    x = logits.ravel() * 1.0
+    for r, (places, weights) in enumerate(RAYS):
+        rest = 0.1 * r - weights @ x[places]
+        x[places] += 0.5 * rest * weights
+    return np.sum(x**2)
+
+
+def of_local_arrays(logits: Any) -> Any:
+    a, b, c, d = logits[0] * 2.0, logits[1] * 3.0, logits[:, 1] * 2.0, logits[2] * 3.0
+    for row in (a, b, c, d, a, b, c, d, a):
+        row *= 1.0 + a[0]
+    return np.sum(a**2) + np.sum(b * c) + np.sum(d**2)
+
+
+def of_a_graph(logits: Any) -> Any:
+    x = np.concatenate([logits.ravel(), logits.ravel(), logits.ravel()])
+    total = 0.0
+    for place, others in GRAPH.items():
+        for other in others:
+            total += x[place] * x[other] ** 2
+    return total
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("f", [of_arrays_outside, of_local_arrays, of_a_graph])
+def test_loops_over_arrays_stay_loops(
+    f: Callable, native: bool, runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls.Settings, "native", 0.0 if native else 9.0)
+    for _ in range(3):
+        check_gradient(f, LOGITS)
+    assert runs == [f.__name__] * 3
+    (program,) = calls._programs_of(f).known.values()
+    assert program is not None
+    assert program.lines < 150
+
+
+def of_mixed_items(logits: Any) -> Any:
+    total = 0.0
+    for place in PLACES:
+        parts = [[logits[i, j] * np.exp(logits[j, i]) for i in range(4)] for j in range(4)]
+        parts = [[math.sin(x) + x**2 + 0.5 * x for x in row if x > -9.0] for row in parts]
+        total += sum([sum(row) for row in parts]) * (1.0 if place is None else logits[place, 0])
+    return total
+
+
+def test_bodies_have_a_length(runs: list[str], traced: Callable) -> None:
+    expected = traced(of_mixed_items, LOGITS)
+    np.testing.assert_allclose(gradient(of_mixed_items, LOGITS), expected, rtol=1e-10)
+    assert "of_mixed_items" not in runs
+    assert "very long" in str(calls._programs_of(of_mixed_items).why)
