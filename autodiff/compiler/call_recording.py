@@ -110,7 +110,8 @@ def recorded(
     found = {v.place: v for d in outside for v in d.variables()}
     variables = [v for v in found.values() if anew is None or not anew.owns(v.container)]
     varying.note(arguments, given, variables)
-    may_bind = threading.active_count() == 1  # another one would read what variables are bound to meanwhile
+    # Another thread would read what variables are bound to meanwhile.
+    may_bind = threading.active_count() == 1
     watch, states = Watch(places, is_proved(places)), generator_states(arguments)
 
     def attempt(strict: bool = False) -> tuple:

@@ -299,10 +299,8 @@ class Programs(TracedTimes):
             return traced(*args)
         if not (can_run(program, leaves, outside) and program.may_bind(objects, leaves)):
             return traced(*args)
-        values = tuple([
-            kept_of(program, i, v, tape) if type(v) is np.ndarray and v is a else v
-            for i, (v, a) in enumerate(zip(plain, leaves, strict=True))
-        ])  # fmt: skip
+        values = tuple([kept_of(program, i, v, tape) if type(v) is np.ndarray and v is a else v
+                        for i, (v, a) in enumerate(zip(plain, leaves, strict=True))])  # fmt: skip
         values += tuple([tape.kept(v) if type(v) is np.ndarray else v for v in outside])
         run = None
         try:
