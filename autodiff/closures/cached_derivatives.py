@@ -210,6 +210,27 @@ _KNOWN = ("builtins", "numpy", "scipy", "math", "cmath", "operator", "functools"
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type(np.dot))
 
 
+class _Recorded:
+    """What is recorded of a `Repeated`.
+
+    It does not refer to the programs, because a recording looks at everything that it can reach.
+    """
+
+    __slots__ = ("builder", "derivative")
+
+    def __init__(self, builder: Callable, derivative: Callable) -> None:
+        self.builder = builder
+        self.derivative = derivative
+
+    def run(self, contents: list, given: tuple, values: tuple) -> Any:
+        """Compute the derivative without a program."""
+
+        def build(values):
+            return self.builder([*contents, {_WANTED: values}])
+
+        return self.derivative(build, given, values)
+
+
 class Repeated:
     """A derivative of functions of one skeleton.
 
@@ -223,20 +244,11 @@ class Repeated:
     """
 
     def __init__(self, skeleton: Skeleton, derivative: Callable) -> None:
-        self.builder = skeleton.builder
-        self.derivative = derivative
+        self.run = _Recorded(skeleton.builder, derivative).run
         self.guards = skeleton.guards
         self.compiled: Any = None
         self.left = TRACED_CALLS
         self.is_eager = False
-
-    def run(self, contents: list, given: tuple, values: tuple) -> Any:
-        """Compute the derivative without a program; this is what is recorded."""
-
-        def build(values):
-            return self.builder([*contents, {_WANTED: values}])
-
-        return self.derivative(build, given, values)
 
     def __call__(self, contents: list, given: tuple, values: tuple) -> Any:
         """Compute the derivative."""
