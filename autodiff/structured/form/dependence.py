@@ -18,7 +18,7 @@ import numpy as np
 from autodiff.structured.form.function_ir import For, Op, Slot, Value, While, known
 from autodiff.structured.form.indices import parts_of_index
 from autodiff.structured.form.known_functions import makes_new
-from autodiff.structured.form.order import Order, binds
+from autodiff.structured.form.order import Order
 
 _Affine = dict[Any, int]
 """An affine expression: the coefficient of each symbol; the symbol ``1`` has the constant term."""
@@ -58,12 +58,12 @@ def spares(write: Op, reader: Op, read: Value, order: Order) -> bool:
     cases = list(range(renewing, len(common)))
     if earlier <= position:
         cases.append(len(common))
-    return all(_are_apart(written, write_loops, loaded, read_loops, k) for k in cases)
+    return all(_are_apart(order, written, write_loops, loaded, read_loops, k) for k in cases)
 
 
 def are_nonnegative(op: Op, values: list[Value], order: Order) -> bool:
     """Whether integers that an operation reads are never negative, so that they index from 0."""
-    iteration = _Iteration(order.places[op][1], "", 0)
+    iteration = _Iteration(order, order.places[op][1], "", 0)
     return all(iteration.is_nonnegative(iteration.affine_of(v)) for v in values)
 
 
@@ -133,6 +133,8 @@ class _Iteration:
 
     Parameters
     ----------
+    order : Order
+        The order of operations in the program.
     loops : sequence of For or While
         The loops, outer ones first.
     name : str
@@ -141,7 +143,8 @@ class _Iteration:
         The number of outer loops that are in the same iteration as in the other one.
     """
 
-    def __init__(self, loops: tuple, name: str, shared: int) -> None:
+    def __init__(self, order: Order, loops: tuple, name: str, shared: int) -> None:
+        self.order = order
         self.loops = loops
         self.symbols = [
             ("" if k < shared else name, loop.slot) if isinstance(loop, For) else None
@@ -176,7 +179,8 @@ class _Iteration:
     def _of_variable(self, slot: Slot, loops: tuple) -> _Affine | None:
         for k in reversed(range(len(loops))):
             if isinstance(loops[k], For) and loops[k].slot is slot:
-                return None if binds(loops[k].body, slot) else {self.symbols[k]: 1}
+                is_other = self.order.rebinds_its_variable(loops[k])
+                return None if is_other else {self.symbols[k]: 1}
         return {slot: 1} if slot.is_stable else None
 
     def is_nonnegative(self, x: _Affine | None) -> bool:
@@ -192,14 +196,14 @@ def _step_of(loop: For) -> int | None:
 
 
 def _are_apart(
-    written: _Part, write_loops: tuple, loaded: _Part, read_loops: tuple, shared: int
+    order: Order, written: _Part, write_loops: tuple, loaded: _Part, read_loops: tuple, shared: int
 ) -> bool:
     """Whether a write is disjoint from a read in the same iteration of the `shared` outer loops.
 
     If both are in the next loop, the read is in an earlier iteration of it.
     """
-    later = _Iteration(write_loops, "later", shared)
-    earlier = _Iteration(read_loops, "earlier", shared)
+    later = _Iteration(order, write_loops, "later", shared)
+    earlier = _Iteration(order, read_loops, "earlier", shared)
     bounds = [*later.bounds, *earlier.bounds[sum(s is not None for s in later.symbols[:shared]) :]]
     loops = write_loops[shared : shared + 1]
     if loops and loops == read_loops[shared : shared + 1]:

@@ -32,6 +32,7 @@ class Order:
         # The loops and branches around each operation, and the values of each variable.
         self.paths: dict[Op, tuple[tuple[object, int], ...]] = {}
         self.bound: dict[Slot, list[Value]] = {}
+        self._rebound: set[int] = set()  # the loops whose body binds their own variable
         self._nodes(body, (), ())
 
     def _nodes(self, nodes: list, loops: tuple, path: tuple) -> None:
@@ -41,9 +42,19 @@ class Order:
                     self.places[op], self.paths[op] = (len(self.places), loops), path
                 for slot, v in node.writes.items():
                     self.bound.setdefault(slot, []).append(v)
+                    self._note_bound(slot, loops)
+            elif isinstance(node, For):
+                self._note_bound(node.slot, loops)
             inside = (*loops, node) if isinstance(node, (For, While)) else loops
             for k, inner in enumerate(bodies_of(node)):
                 self._nodes(inner, inside, (*path, (node, k)))
+
+    def _note_bound(self, slot: Slot, loops: tuple) -> None:
+        self._rebound.update([id(x) for x in loops if isinstance(x, For) and x.slot is slot])
+
+    def rebinds_its_variable(self, loop: For) -> bool:
+        """Whether the body of a loop binds the loop's own variable."""
+        return id(loop) in self._rebound
 
     def always_follows(self, later: Op, first: Op) -> bool:
         """Whether an operation runs after another one in the same iteration of its loops."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autodiff.structured.form.function_ir import For, Slot, ops_of
-from autodiff.structured.form.order import binds
+from autodiff.structured.form.order import bound_in
 
 
 class HoistedViews:
@@ -18,7 +18,7 @@ class HoistedViews:
     def __init__(self, node: For) -> None:
         self.names: dict[str, str] = {}
         read = {op.data for op in ops_of(node.body) if op.code == "read"}
-        self._fixed = {slot for slot in read if not binds([node], slot)}
+        self._fixed = read - bound_in([node])
 
     def is_loop_invariant(self, slot: Slot) -> bool:
         """Whether a variable that the loop reads is loop-invariant."""
