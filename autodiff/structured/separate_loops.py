@@ -34,6 +34,7 @@ from autodiff.intercept.source.ast_helpers import copied, helper, located, named
 from autodiff.intercept.source.library_code import is_library
 from autodiff.intercept.source.name_bindings import dotted
 from autodiff.intercept.source.rewritten_code import (
+    compiled,
     definition_of,
     helpers,
     note_rewritten,
@@ -236,13 +237,13 @@ def _divided(
     node = rewriter.rewritten(found.node, code, g.__globals__, is_library(g), separate)
     if not separations:
         return None
-    new = find_source.compiled_like(found, code, node, (*helpers, _LOOPS))
+    new = compiled(found, code, node, (*helpers, _LOOPS))
     if new is None:
         return None
     note_rewritten(new, code)
     loops = []
     for separation in separations:
-        own_code = find_source.compiled_like(found, code, separation.definition)
+        own_code = compiled(found, code, separation.definition)
         if own_code is None or own_code.co_freevars:
             return None
         find_source.give(own_code, found, separation.definition)

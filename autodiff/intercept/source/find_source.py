@@ -18,6 +18,7 @@ from typing import Any
 from autodiff import caches
 from autodiff.closures.captured_values import with_cells
 from autodiff.intercept.source.instrumented import changed_trees
+from autodiff.intercept.source.set_displays import with_frozen_sets
 from autodiff.intercept.source.source_texts import carried_texts, trees_of
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -122,6 +123,7 @@ def _verified(tree: ast.Module, code: types.CodeType, at_its_line: bool) -> Foun
             except (SyntaxError, ValueError, RecursionError):
                 break
             if compiled is not None and same_code(compiled, code):
+                found.node = with_frozen_sets(found.node, code)
                 return found
     return None
 

@@ -11,6 +11,7 @@ from typing import Any
 from autodiff import caches
 from autodiff.intercept.source import find_source, rewriter
 from autodiff.intercept.source.library_code import is_library
+from autodiff.intercept.source.set_displays import with_constants_of
 from autodiff.intercept.source.source_texts import carried_texts, why_without
 from chainrules_core.interpreter.places import codes_in
 
@@ -93,7 +94,15 @@ def _rewrite(g: types.FunctionType) -> tuple[types.CodeType | None, bool]:
         for part in ast.walk(found.node)
     )
     node = rewriter.rewritten(found.node, g.__code__, g.__globals__, is_library(g))
-    return find_source.compiled_like(found, g.__code__, node, tuple(helpers)), has_loop
+    return compiled(found, g.__code__, node, tuple(helpers)), has_loop
+
+
+def compiled(
+    found: find_source.Found, code: types.CodeType, node: ast.AST, names: tuple[str, ...] = ()
+) -> types.CodeType | None:
+    """Compile a rewritten definition, with the frozen sets of the original code."""
+    new = find_source.compiled_like(found, code, node, names)
+    return None if new is None else with_constants_of(new, code)
 
 
 def _is_recursive(node: ast.AST) -> bool:

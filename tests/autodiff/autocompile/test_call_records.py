@@ -108,7 +108,7 @@ def test_other_values_branches_and_shapes():
 
 def test_a_function_that_takes_another_way_each_time_is_left_alone():
     def f(x, n):
-        return x**n
+        return x * np.ones((n, 1)).sum()
 
     for n in range(1, 400):
         assert gradient(f, 1.0, n, argnums=0) == n

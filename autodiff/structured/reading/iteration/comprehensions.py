@@ -6,12 +6,12 @@ import ast
 import functools
 import itertools
 import operator
-import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from autodiff.intercept.source.set_displays import frozen_set_in, is_unknown
 from autodiff.structured.form.function_ir import Items, Named, Value, known
 from autodiff.structured.form.kinds import BOOL, INT, UnsupportedError, kind_of, samples
 from autodiff.structured.form.known_functions import order_of, sorted_keys
@@ -274,15 +274,14 @@ class ComprehensionReader(LoopReader):
 
     def on_set(self, node: ast.Set) -> Value:
         """Read a set display; Python fills one of three or more constants from a frozen set."""
-        if len(node.elts) < 3 or not all(isinstance(part, ast.Constant) for part in node.elts):
-            return self.new_set(self._displayed(node.elts))
-        items = frozenset([part.value for part in node.elts])  # type: ignore[attr-defined]
-        frozen = _constant_in(self.scope.function.__code__, items)
+        frozen = frozen_set_in(node)
         if frozen is None:
-            raise UnsupportedError("a set display whose constants are not to be had")
+            if is_unknown(node):
+                raise UnsupportedError("a set display whose constants are not to be had")
+            return self.new_set(self._displayed(node.elts))
         made = self.set_from(functools.partial(set, frozen))
-        for part in node.elts:
-            self._item_memory(made, self.value(part))
+        for x in frozen:
+            self._item_memory(made, self.const(x))
         made.root.takes(BOOL, None)
         return made
 
@@ -396,14 +395,3 @@ class ComprehensionReader(LoopReader):
         """Read a loop that is not in the source; the variable `item` holds the item."""
         loop = ast.For(ast.Name(item, ast.Store()), ast.Constant(None), body, [])
         self._for_over(ast.fix_missing_locations(ast.copy_location(loop, self.calling[-1])), over)
-
-
-def _constant_in(code: types.CodeType, x: frozenset) -> frozenset | None:
-    """Return the constant of a function, or of one inside it, that equals a frozen set."""
-    for part in code.co_consts:
-        if type(part) is frozenset and part == x and {*map(type, part)} == {*map(type, x)}:
-            return part
-        found = _constant_in(part, x) if isinstance(part, types.CodeType) else None
-        if found is not None:
-            return found
-    return None
