@@ -304,7 +304,7 @@ class Programs(TracedTimes):
         values += tuple([tape.kept(v) if type(v) is np.ndarray else v for v in outside])
         run = None
         try:
-            run = ProgramRun(program, body, form, values)
+            run = ProgramRun(program, g, body, form, values)
         except Exception as error:
             # The function itself fails, or the program does not accept a value.
             program.failure = f"it failed ({type(error).__name__}: {error})"

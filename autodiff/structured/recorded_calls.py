@@ -170,7 +170,7 @@ class ProgramStep:
                            for i, x in enumerate(given)])  # fmt: skip
         if shares_what_it_writes(self.program, given):
             raise ChangedError("what the function writes into has another name")
-        run = ProgramRun(self.program, self.body, self.form, given)
+        run = ProgramRun(self.program, self.g, self.body, self.form, given)
         form = None if run.lists is None else run.lists.form(run.copies.own)
         if self.returned is None:
             self.returned = form

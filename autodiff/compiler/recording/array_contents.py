@@ -56,10 +56,12 @@ class ArrayContent:
         if self.held == _bytes_of(x):
             return
         is_writeable = x.flags.writeable
-        x.flags.writeable = True
+        if not is_writeable:  # to set it is an error in memory that no array owns
+            x.flags.writeable = True
         before = np.frombuffer(self.held, self._dtype).reshape(self._shape, order=self._order)
         x.view(np.ndarray)[...] = before
-        x.flags.writeable = is_writeable
+        if not is_writeable:
+            x.flags.writeable = False
 
 
 def is_large(x: np.ndarray) -> bool:

@@ -90,11 +90,12 @@ class RecursionReader(GeneratorReader):
     def recursion(self, function: Any, node: Any, form: tuple, kinds: list[Kind]) -> Any:
         """Read a recursive function for a program of its own, for arguments of a form."""
         own, *parts = form
+        is_inner = type(own) is tuple
         self.own, self.given = (node, form, kinds), (None, [], False)
         self.calling.append(node)
         leaves = iter(kinds)
-        self.scope = Scope(own[2] if own else function, 1)
-        if own:
+        self.scope = Scope(own[2] if is_inner else function, 1)
+        if is_inner:
             f = self._bind_function(own, leaves)
             names = {*parameters_of(node), *names_bound_in(node)}
             self.scope = Scope(f.scope.function, f.scope.depth, f.scope, names)
@@ -226,7 +227,8 @@ class RecursionReader(GeneratorReader):
         if not is_own and node not in self.assumed.recursive:
             return None
         leaves: list[Value] = []
-        own = self._form_of(function, leaves) if type(function) is LocalFunction else None
+        # Functions with one definition may have captured other variables: they are not the same.
+        own = self._form_of(function, leaves) if type(function) is LocalFunction else function
         form = (own, *[self._form_of(x, leaves) for x in values])
         kinds = [x.kind.general() for x in leaves]
         if is_own and self.own[1] == form:  # type: ignore[index] # it is one

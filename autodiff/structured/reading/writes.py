@@ -58,6 +58,8 @@ class WriteReader(ComprehensionReader):
             raise UnsupportedError("a write of what is no number or array")
         if len({a.kind.letter == "b" for a in arrays_in(template, values)}) > 1:
             raise UnsupportedError("a write at a mask and at indices")
+        if code != "store" and base.kind.letter == "b":
+            raise UnsupportedError("a sum in an array of truth values")
         is_cut_off = value.kind.is_inexact and base.kind.letter not in "fc"
         if is_cut_off and (code != "store" or value.kind.is_complex):
             raise UnsupportedError("floats added to integers, or complex numbers in their place")
@@ -111,7 +113,8 @@ class WriteReader(ComprehensionReader):
             element = self.indexed(base, values, template)
             self.store(base, self.binary(f, element, value), values, template)
             return
-        if f in _IN_PLACE and not has_arrays(template):
+        is_sum = f in _IN_PLACE and base.kind.letter != "b"  # True + -1 is 0: no truth value
+        if is_sum and not has_arrays(template):
             # Python reads the element before the operand, which may write into the array.
             old = None if region.is_array else self.indexed(base, values, template)
             block, n = self.block, len(self.block.ops)

@@ -229,6 +229,75 @@ def test_arrays_from_outside_hold_what_the_function_wrote(dtype: type, traced: C
             assert np.array_equal(counts, expected)
 
 
+def shifted(x: Any, counts: Any, k: int, n: int) -> Any:
+    s = 0.0
+    for t in range(n):
+        counts[t] = counts[t] + k
+        s = s + x[t] * counts[t]
+    return s
+
+
+@pytest.mark.parametrize("native", [float("inf"), -1.0])
+@pytest.mark.parametrize("dtype, start, k", [
+    (np.int8, -100, 150), (np.uint8, 5, -3), (np.int16, -30_000, 40_000), (np.uint32, 5, -3),
+])  # fmt: skip
+def test_integers_that_do_not_fit(
+    dtype: type, start: int, k: int, native: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NumPy raises where one of Python's does not, although the sum does."""
+    monkeypatch.setattr(calls.Settings, "native", native)
+    counts = np.full(6, start, dtype)
+    assert np.all(gradient(lambda x: shifted(x, counts, 1, 6), V) == start + 1)
+    for _ in range(2):
+        with pytest.raises(OverflowError):
+            gradient(lambda x: shifted(x, counts, k, 6), V)
+    assert np.all(counts == start + 1)
+
+
+def toggled(x: Any, flags: Any) -> Any:
+    s = 0.0
+    for t in range(4):
+        flags[t] += t - 1
+        flags[t + 1] -= t
+        s = s + x[t] * flags[t] + x[0] * flags[t + 1]
+    return s
+
+
+@pytest.mark.parametrize("native", [float("inf"), -1.0])
+def test_sums_in_arrays_of_truth_values(
+    native: float, traced: Callable, monkeypatch: pytest.MonkeyPatch, runs: list[str]
+) -> None:
+    """They are sums of integers, and the truth value is whether that is zero."""
+    monkeypatch.setattr(calls.Settings, "native", native)
+    flags, expected = np.ones(6, bool), np.ones(6, bool)
+    for _ in range(2):
+        g = traced(lambda x: toggled(x, expected), V)
+        assert np.array_equal(gradient(lambda x: toggled(x, flags), V), g)
+        assert np.array_equal(flags, expected)
+    assert "toggled" in runs
+
+
+def equal_places(x: Any, counts: Any, floats: Any) -> Any:
+    s = 0.0
+    for t in range(3):
+        s = s + x[t] * (3.0 if counts[t] == floats[t] else 2.0) + np.sum(x * (counts > floats))
+    return s
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint32, np.int16, np.uint8])
+def test_comparisons_with_floats_of_single_precision(
+    dtype: type, traced: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NumPy compares them in double precision if single precision does not have the integers."""
+    monkeypatch.setattr(calls.Settings, "native", -1.0)
+    large = np.iinfo(dtype).max > 2**24
+    counts = np.array([2**24 + 1 if large else 200, 3, 4]).astype(dtype)
+    floats = np.array([2.0**24, 3.0, 5.0], np.float32)
+    for _ in range(2):
+        found = gradient(lambda x: equal_places(x, counts, floats), V[:3])
+        assert np.array_equal(found, traced(lambda x: equal_places(x, counts, floats), V[:3]))
+
+
 def test_an_error_leaves_what_was_written_before_it(runs: list[str]) -> None:
     expected, counts = np.zeros(3, int), np.zeros(3, int)
     with pytest.raises(ValueError, match="too large"):

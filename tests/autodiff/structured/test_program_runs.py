@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import automatic_compile, compile, gradient
+from autodiff import MutationError, automatic_compile, compile, gradient
 from autodiff.compiler import compiled_function
 from autodiff.structured.settings import Settings, has_llvm
 from tools.fuzz import generators, judge
@@ -55,6 +55,19 @@ def tier_of(name: str, f: Callable, **options: Any) -> Callable:
         return lambda *args: gradient(f, *args, **options)
     backend = "auto" if name == "compiled" else "python"
     return compile(lambda *args: gradient(f, *args, **options), backend=backend)
+
+
+SCALES = np.ones(3)
+FACTOR = 1.0
+TWICE = np.array([[0, 1], [1, 0]])
+"""Only NumPy knows which of two values for one place it writes last, so the sweep traces."""
+
+
+def scaled(x: Any) -> Any:
+    y = x * 1.0
+    for k in range(3):
+        y[TWICE] = x[k] * SCALES[k] * FACTOR
+    return np.sum(y)
 
 
 @pytest.fixture(autouse=True)
@@ -116,6 +129,29 @@ def test_an_error_ends_one_call_only(tier: str) -> None:
 
 
 @pytest.mark.usefixtures("switching")
+@pytest.mark.parametrize("changed", ["nothing", "an array", "a number"])
+def test_what_is_read_outside_has_changed_when_a_sweep_traces(
+    changed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sweep would run the function with what is there now."""
+    monkeypatch.setitem(globals(), "SCALES", np.ones(3))
+    monkeypatch.setitem(globals(), "FACTOR", 1.0)
+
+    def loss(x: Any) -> Any:
+        s = scaled(x)
+        if changed == "an array":
+            SCALES[2] = 7.0
+        if changed == "a number":
+            globals()["FACTOR"] = 7.0
+        return s
+
+    if changed == "nothing":
+        assert np.array_equal(gradient(loss, np.ones(4)), [0.0, 0.0, 3.0, 1.0])
+        return
+    with pytest.raises(MutationError, match="outside"):
+        gradient(loss, np.ones(4))
+
+
 def test_threads(tier: str) -> None:
     slope = tier_of(tier, decayed)
     given = [(RNG.standard_normal(N), float(k + 1)) for k in range(8)]

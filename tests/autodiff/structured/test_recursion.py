@@ -314,15 +314,37 @@ def steep(x: Any) -> Any:
     return total
 
 
+def summed(k: float, end: Any) -> Callable:
+    def go(x: Any, i: int) -> Any:
+        if i == 0:
+            return x[0] if end is None else end(x, 1)
+        return go(x, i - 1) * k + x[i]
+
+    return go
+
+
+HALVED, DOUBLED = summed(0.5, None), summed(2.0, None)
+MIXED = summed(3.0, HALVED)
+
+
+def captured(x: Any) -> Any:
+    """Functions of one definition have captured different variables; one calls another."""
+    total = 0.0
+    for k in range(4):
+        total = total + HALVED(x, k) * DOUBLED(x, k) + MIXED(x, k)
+    return total
+
+
 @pytest.mark.parametrize(
-    "kernel", [spline, knots_move, integrals, local, two, pairs, steep], ids=lambda f: f.__name__
-)
+    "kernel", [spline, knots_move, integrals, local, two, pairs, steep, captured],
+    ids=lambda f: f.__name__,
+)  # fmt: skip
 def test_programs_that_call_such(kernel: Callable, runs: list[str], traced: Callable) -> None:
     for at in (X, X, X * 0.9 + 0.01):
         value, found = value_and_gradient(kernel, at)
         np.testing.assert_allclose(value, kernel(at), rtol=1e-13)
         np.testing.assert_allclose(found, traced(kernel, at), rtol=1e-10, atol=1e-13)
-    assert kernel.__name__ in runs or kernel in (two, steep)
+    assert kernel.__name__ in runs or kernel in (two, steep, captured)
     if kernel is not steep:
         check_gradient(kernel, X)
 

@@ -506,3 +506,42 @@ def copy_of_the_argument() -> None:
         return state[0] * values[1]
 
     assert gradient(loss, list(state)) == [0.0, 1.0]
+
+
+# -- functions that run again for their derivative -------------------------------------------------
+
+
+@entry("What a loop reads is changed, and its derivative needs tracing", MutationError)
+def loop_reads_an_array() -> None:
+    scale, twice = np.array([2.0]), np.array([[0, 1], [1, 0]])
+
+    def last(x):
+        y = np.zeros(2)
+        for v in x:
+            y[twice] = v * scale[0]
+        return np.sum(y)
+
+    def loss(x):
+        s = last(x)
+        scale[0] = 5.0
+        return s
+
+    gradient(loss, np.ones(4000))
+
+
+@loop_reads_an_array.instead("Hand it in as an argument")
+def loop_with_an_argument() -> None:
+    scale, twice = np.array([2.0]), np.array([[0, 1], [1, 0]])
+
+    def last(x, scale):
+        y = np.zeros(2)
+        for v in x:
+            y[twice] = v * scale[0]
+        return np.sum(y)
+
+    def loss(x):
+        s = last(x, scale)
+        scale[0] = 5.0
+        return s
+
+    assert gradient(loss, np.ones(4000))[-1] == 4.0

@@ -16,6 +16,9 @@ from autodiff.structured.native.numbers.complex_numbers import ComplexNumbers
 SIGNS = {o.function: o.sign for o in COMPARISONS.values()}
 """Function of a comparison → its sign in source."""
 
+_FIT_SINGLE = frozenset({int, np.int8, np.int16, np.uint8, np.uint16})
+"""Integers that are compared with a float32 in single precision."""
+
 
 class Comparisons(ComplexNumbers):
     """Emitter of comparisons."""
@@ -29,7 +32,9 @@ class Comparisons(ComplexNumbers):
             return self.b.icmp_signed(sign, self.converted(a, "i"), self.converted(c, "i"))
         # A Python float is weak: compared with a float32, it is rounded to single precision.
         weak = [x for x in (a, c) if x.letter == "d" and x.kind.classes <= {int, float, np.float32}]
-        letter = "d" if "s" not in letters or ("d" in letters and not weak) else "s"
+        is_wide = any(x.letter == "i" and not x.kind.classes <= _FIT_SINGLE for x in (a, c))
+        is_double = is_wide or "s" not in letters or ("d" in letters and not weak)
+        letter = "d" if is_double else "s"
         found = self._by_sign(sign, a, c, letter)
         either = [x for x in weak if may_be_float32(x.kind)]
         if letter == "s" or not either or len(weak) < sum(x.letter == "d" for x in (a, c)):

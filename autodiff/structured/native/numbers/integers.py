@@ -14,6 +14,7 @@ from llvmlite import ir
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import iteration_count
 from autodiff.structured.native.llvm.function_builder import I64, TYPES, element_of
+from autodiff.structured.native.lowered_values import Number
 from autodiff.structured.native.numbers.inlining import Inlining
 
 _OF_FLOATS: dict[Any, str] = {
@@ -30,6 +31,7 @@ class Integers(Inlining):
     """Emitter of functions of integers."""
 
     raises: bool
+    converted: Callable[[Number, str], Any]  # a method that subclasses define
 
     def of_integers(self, f: Any, args: list[Any]) -> Any:
         """Emit a function of integers with an integer result."""
@@ -81,6 +83,14 @@ class Integers(Inlining):
         size = self.code.call("llvm.fabs.f64", double, [x])
         self.code.exit_if(self.b.fcmp_unordered(">=", size, ir.Constant(double, 2.0**62)))
         return self.b.fptosi(x, I64)
+
+    def as_integers(self, dtype: np.dtype, args: list[Number]) -> list[Any]:
+        """Convert arguments; exit if one of Python's integers does not fit: NumPy raises then."""
+        values = [self.converted(a, "i") for a in args]
+        for a, x in zip(args, values, strict=True):
+            if int in a.kind.classes:
+                self.check_fits(dtype, x)
+        return values
 
     def check_fits(self, dtype: np.dtype, value: Any) -> None:
         """Exit unless an integer fits into a dtype, where NumPy would raise or wrap it around."""

@@ -193,11 +193,12 @@ class Scalars(Integers, Comparisons):
         if f is int and args[0].letter in "ib":
             return Number(kind, "i", self.converted(args[0], "i"))
         if letter == "i":
+            dtype = dtype_of_integers(kind)
             if len(args) == 1 and args[0].letter in "ds":
                 value = self.float_to_integer(f, self.converted(args[0], "d"))
             else:
-                value = self.of_integers(f, [self.converted(a, "i") for a in args])
-            self.check_fits(dtype_of_integers(kind), value)
+                value = self.of_integers(f, self.as_integers(dtype, args))
+            self.check_fits(dtype, value)
             return Number(kind, "i", value)
         made = Number(kind, letter, None, self._tag(f, args, kind))
         if may_be_float32(kind):

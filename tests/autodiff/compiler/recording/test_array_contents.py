@@ -42,6 +42,25 @@ def test_contents_are_compared_and_put_back(form, is_fixed):
     assert x.flags.writeable is not is_fixed
 
 
+@pytest.mark.parametrize("make", [
+    lambda: np.lib.stride_tricks.as_strided(np.zeros(12), (6,), (16,)),
+    lambda: np.lib.stride_tricks.sliding_window_view(np.zeros(8), 3, writeable=True),
+    lambda: np.frombuffer(bytearray(48)),
+])  # fmt: skip
+def test_memory_that_no_array_owns_is_put_back(make):
+    """To mark such an array as writeable is an error, even if it is."""
+    held = make()
+
+    def loss(x):
+        held[0] += 1.0
+        return x**2 * np.sum(held)
+
+    compiled = compile(lambda x: gradient(loss, x))
+    for k in range(3):
+        assert compiled(1.0) == 2.0 * np.sum(held)
+        assert np.all(held[0] == k + 1.0)
+
+
 @pytest.mark.parametrize("form", ["small", "large"])
 def test_a_shape_that_is_set_in_place_is_put_back(form):
     x = ARRAYS[form]()
