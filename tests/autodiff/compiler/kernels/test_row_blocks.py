@@ -156,6 +156,19 @@ def test_float32(f):
     check(lambda x, w: value_and_gradient(f, x, w), args, rtol=2e-4)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(43, 8), (1030, 1024)])
+def test_counts_of_ties_are_floats_of_the_kernel(shape, dtype):
+    pytest.importorskip("llvmlite")
+
+    def f(x):
+        return np.sum(np.max(x, axis=1) ** 2)
+
+    x = np.round(np.random.default_rng(5).normal(size=shape) * 2).astype(dtype)
+    compiled = check(lambda x: gradient(f, x), (x,), rtol=2e-6)
+    assert "count_nonzero" not in compiled.source
+
+
 @pytest.mark.parametrize("shape", [(3, 4, 5, 16), (2, 1, 30, 9), (5, 3, 70), (2, 3, 4, 5, 6)])
 @pytest.mark.parametrize("axis", [-1, -2, (-1, -2), 0])
 def test_rows_along_several_axes(shape, axis, interpreted):
