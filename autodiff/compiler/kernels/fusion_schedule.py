@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autodiff.compiler.kernels import row_blocks
 from autodiff.compiler.kernels.loop_ir import FOLDS, LoopOp, StridedView, strides_of
-from autodiff.compiler.kernels.row_blocks import continues, is_large
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.functions import COMPARISONS
 
 if TYPE_CHECKING:
     from autodiff.compiler.kernels.memory_planner import MemoryPlan
 
-_LARGE, _MOST_RECOMPUTED = 1 << 15, 6  # elements of an array, operations for one element
+_MOST_RECOMPUTED = 6  # operations for one element
 _CHEAP: frozenset[Any] = COMPARISONS | {
     np.add, np.subtract, np.multiply, np.negative, np.square, np.absolute, np.maximum, np.minimum,
     np.where,
@@ -169,12 +169,12 @@ class _Schedule:
         ready = [(item.positions[-1], at) for at, item in enumerate(self.items) if not missing[at]]
         heapq.heapify(ready)
         bands: list[list[FusionGroup]] = []
-        has_large = is_large(self.items)
+        has_large = row_blocks.is_large(self.items)
         while ready:
             more = [
                 (p, at)
                 for p, at in (ready if has_large and bands else ())
-                if continues(self.layout, bands[-1], self.items[at])
+                if row_blocks.continues(self.layout, bands[-1], self.items[at])
             ]
             if more:
                 _, at = min(more)
@@ -188,7 +188,9 @@ class _Schedule:
                 missing[k] -= 1
                 if not missing[k]:
                     heapq.heappush(ready, (self.items[k].positions[-1], k))
-        parts = [[band] if is_large(band) else [[item] for item in band] for band in bands]
+        parts = [
+            [band] if row_blocks.is_large(band) else [[item] for item in band] for band in bands
+        ]
         return [part for band in parts for part in band]
 
 
@@ -261,7 +263,7 @@ def choose_recomputed(layout: MemoryPlan) -> None:
     """
     sources: dict[int, tuple[dict[int, int], int]] = {}  # operation → what it reads, operations
     for p, op in enumerate(layout.ops):
-        if op.kind != "map" or op.f not in _CHEAP or op.size < _LARGE:
+        if op.kind != "map" or op.f not in _CHEAP or op.size < row_blocks.LARGE:
             continue
         given, n = dict[int, int](), 1
         for a in op.args:

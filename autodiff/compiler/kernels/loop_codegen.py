@@ -251,8 +251,9 @@ class LoopWriter(MemoryPlan):
         for p in own:
             self._begin(p, strides, targets)
         shape = self._inside(shape)
+        outside = max(0, len(self.row) - 1)  # axes that the nest does not go over
         edges = {d: len(strides) + k for k, d in enumerate(self._edges(positions))}
-        strides += [tuple([int(d == k) for k in range(len(shape))]) for d in edges]
+        strides += [tuple([int(d == outside + k) for k in range(len(shape))]) for d in edges]
         is_long = {
             p
             for p in positions
@@ -280,7 +281,8 @@ class LoopWriter(MemoryPlan):
             """Load the element of a view with the k-th strides into a variable."""
             array, place = loads[k - 1]
             text = hoisted.get(k) or f"get({array}, {at(place, terms[k])})"
-            return self._element_of(view, text, {d: terms[at][0] for d, at in edges.items()})
+            indices = {d: [*self.row[d : d + 1], *terms[k]] for d, k in edges.items()}
+            return self._element_of(view, text, {d: " + ".join(x) for d, x in indices.items()})
 
         terms, variables = self.nest(shape, strides, between)
         for p, parts in zip(positions, operands, strict=True):

@@ -206,6 +206,7 @@ class _Body(Scalars):
         count = self.b.sub(last, first[0]) if first else last
         with self.code.counted(count) as k:
             i = self.b.add(first[0], k, flags=("nsw",)) if first else k
+            self.variables.pop(node.target.id, None)  # the name was a variable's before
             self.names[node.target.id] = self.plain("i", i)
             self.statements(node.body)
 

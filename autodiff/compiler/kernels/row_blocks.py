@@ -66,9 +66,7 @@ def _has_rows(layout: MemoryPlan, item: FusionGroup, n: int) -> bool:
     if item.kind != "nest" or math.prod(item.shape[n:]) > _LONGEST * BLOCK:
         return False
     ops = [layout.ops[p] for p in item.positions]
-    return all(op.kind == "map" or op.kind in FOLDS for op in ops) and not any(
-        a.bounds for op in ops for a in op.args
-    )
+    return all(op.kind == "map" or op.kind in FOLDS for op in ops)
 
 
 def _is_in_row(view: StridedView, op: LoopOp, rows: tuple) -> bool:

@@ -11,12 +11,24 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.passes.simplify import COUNT
-from autodiff.compiler.recording.ir import FLOAT64, NUMBER, Meta, Program, Ref, Step, guard, refs_of
+from autodiff.compiler.recording.ir import (
+    FLOAT32,
+    FLOAT64,
+    NUMBER,
+    Meta,
+    Program,
+    Ref,
+    Step,
+    guard,
+    refs_of,
+)
 from autodiff.functions import COMPARISONS, UFUNC_OF, is_elementwise
 
 _STAYS = frozenset({np.maximum, np.minimum, np.add, np.subtract})
 _COUNTING = frozenset({np.count_nonzero, COUNT})
-_LARGEST = 1 << 20
+_LARGEST = 1 << 24
+"""Arrays with up to this number of elements are counted; floats of double precision are exact."""
+_FLOATS: tuple = (FLOAT64, FLOAT32, float, np.float64, np.float32)
 
 
 def counted(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -47,7 +59,9 @@ def counts_to_floats(program: Program) -> Program:
         counts = {i: m for i, m in counts.items() if i in kept}
     if not counts:
         return program
-    new = [_as_float(s) if s.out in counts or _is_cast(s, counts) else s for s in program.steps]
+    new = [
+        _as_float(s) if s.out in counts or _is_cast(s, counts, metas) else s for s in program.steps
+    ]
     metas = list(metas)
     for i, meta in counts.items():
         metas[i] = meta
@@ -65,7 +79,7 @@ def _is_count(step: Step, counts: dict[int, Meta], metas: list[Meta]) -> bool:
             len(step.args) == 1
             and type(x) is Ref
             and metas[x.i].type is np.ndarray
-            and metas[x.i].dtype in (np.bool_, FLOAT64)
+            and metas[x.i].dtype in (np.bool_, FLOAT64, FLOAT32)
             and metas[x.i].size <= _LARGEST
             and (step.kwargs or {}).keys() <= {"axis", "keepdims"}
         )
@@ -88,7 +102,7 @@ def _may_read(step: Step, metas: list[Meta]) -> bool:
         return step.args[1] is bool
     if step.f is np.ndarray.astype:
         is_of_one = len(step.args) == 2 and not step.kwargs
-        return is_of_one and step.args[1] in (FLOAT64, float, np.float64)
+        return is_of_one and step.args[1] in _FLOATS
     if step.f in (np.any, np.all):
         return True
     f: Any = UFUNC_OF.get(step.f, step.f)
@@ -100,8 +114,10 @@ def _may_read(step: Step, metas: list[Meta]) -> bool:
     return f in (np.true_divide, np.multiply) and (meta.is_scalar or meta.dtype == FLOAT64)
 
 
-def _is_cast(step: Step, counts: dict[int, Meta]) -> bool:
-    return step.f is np.ndarray.astype and type(step.args[0]) is Ref and step.args[0].i in counts
+def _is_cast(step: Step, counts: dict[int, Meta], metas: list[Meta]) -> bool:
+    """Whether a step makes floats of counts, which these are by now."""
+    is_cast = step.f is np.ndarray.astype and metas[step.out].dtype == FLOAT64
+    return is_cast and type(step.args[0]) is Ref and step.args[0].i in counts
 
 
 def _as_float(step: Step) -> Step:

@@ -116,7 +116,7 @@ def watch(
         Returns the candidate for a program that has run for a while, or None.
     """
     run = variant.run
-    period = FEW_CALLS if steps >= MANY_STEPS else MANY_CALLS
+    period, least = FEW_CALLS, 0 if steps >= MANY_STEPS else MANY_CALLS
     calls = 0
     candidate: Candidate | None = None
     is_final = False  # whether there is no other candidate
@@ -128,6 +128,9 @@ def watch(
         nonlocal period, calls, candidate, at_once, is_final
         calls += period
         spent = calls * seconds
+        if calls < least and spent < _FIRST_LOOK:  # short calls need not be looked at so soon
+            period = least - calls
+            return period
         try:
             if at_once is not None and candidate is None and spent >= at_least:
                 candidate = at_once()

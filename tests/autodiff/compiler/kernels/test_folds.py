@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autodiff import compile, gradient
-from autodiff.compiler.kernels import fusion_schedule
+from autodiff.compiler.kernels import row_blocks
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((3, 4, 5)), RNG.standard_normal((3, 4, 5))
@@ -122,7 +122,7 @@ ORDERS = {
 @pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
 @pytest.mark.parametrize("kind", ["one array", "two vectors"])
 def test_cheap_operations_that_are_read_in_two_orders(order, kind, monkeypatch, interpreted):
-    monkeypatch.setattr(fusion_schedule, "_LARGE", 1)
+    monkeypatch.setattr(row_blocks, "LARGE", 1)
 
     def f(x):
         d = 0.5 * x + 1.0 if kind == "one array" else x[0, :, None] + 0.5 * x[:, 1]

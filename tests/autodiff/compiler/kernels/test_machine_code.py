@@ -12,6 +12,17 @@ from autodiff.structured.native.llvm.array_parameters import ArrayParameter  # n
 
 FLOAT = np.dtype(np.float64)
 SOURCES = {
+    "a variable, then a loop of its name": """
+def kernel(x, n, y):
+    total = 0.0
+    for k in range(3):
+        row = 2 * k
+        total += get(x, row)
+    for row in range(5):
+        total += get(x, row) * float(row)
+    put(y, 0, total)
+    return 1
+""",
     "integers": """
 def kernel(x, n, y):
     total = 0.0

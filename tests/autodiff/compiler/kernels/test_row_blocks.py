@@ -86,6 +86,14 @@ def matrices_times_vectors(x, w):
     return np.sum(y * y)
 
 
+def padded(x, w):
+    y = 2.0 * np.pad(x, ((1, 2), (0, 1)))  # cheap: nests that need it again compute it again
+    p = np.exp(y) / np.sum(np.exp(y), axis=1, keepdims=True)
+    inside = x[1:-1, 1:] * w[:-2, 1:]
+    far = inside / np.sqrt(1.0 + np.sum(inside**2, axis=1, keepdims=True)) - x[:-2, :-1]
+    return np.sum(p * y) + np.sum(far * np.max(far, axis=1, keepdims=True))
+
+
 def elementwise(x, w):
     y = np.tanh(x * w)
     turned = (y * y).T  # a view, which is read after others have been computed
@@ -95,7 +103,7 @@ def elementwise(x, w):
 
 PROGRAMS = [
     elementwise, softmax, columns, layer_norm, spread, extrema, distances, products, network, huber,
-    writes, views, masked, matrices_times_vectors,
+    writes, views, masked, matrices_times_vectors, padded,
 ]  # fmt: skip
 # Rows that are a multiple of a tile, and such that are not; few long ones, many short ones.
 SHAPES = [(40, 8), (43, 8), (67, 11), (8, 40), (9, 63)]
@@ -148,6 +156,19 @@ def test_float32(f):
     check(lambda x, w: value_and_gradient(f, x, w), args, rtol=2e-4)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(43, 8), (1030, 1024)])
+def test_counts_of_ties_are_floats_of_the_kernel(shape, dtype):
+    pytest.importorskip("llvmlite")
+
+    def f(x):
+        return np.sum(np.max(x, axis=1) ** 2)
+
+    x = np.round(np.random.default_rng(5).normal(size=shape) * 2).astype(dtype)
+    compiled = check(lambda x: gradient(f, x), (x,), rtol=2e-6)
+    assert "count_nonzero" not in compiled.source
+
+
 @pytest.mark.parametrize("shape", [(3, 4, 5, 16), (2, 1, 30, 9), (5, 3, 70), (2, 3, 4, 5, 6)])
 @pytest.mark.parametrize("axis", [-1, -2, (-1, -2), 0])
 def test_rows_along_several_axes(shape, axis, interpreted):
@@ -183,6 +204,18 @@ def test_what_is_not_finite(f, bad, interpreted):
         compiled = compile(f, backend="native")
         for _ in range(3):
             np.testing.assert_allclose(compiled(x, w), f(x, w), rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 5, 16), (2, 1, 30, 9), (5, 3, 70)])
+def test_padded_along_several_axes(shape, interpreted):
+    def f(x, w):
+        y = 2.0 * np.pad(x, [(k % 2, 1) for k in range(len(shape))])
+        z = y / (2.0 + np.max(y, axis=-1, keepdims=True) ** 2)
+        return np.sum(np.exp(z) / np.sum(np.exp(z), axis=-1, keepdims=True) * y) + np.sum(
+            x[:, 1:] ** 2
+        )
+
+    check(lambda x, w: value_and_gradient(f, x, w), given(shape))
 
 
 def test_a_row_that_reads_other_rows_waits(interpreted):

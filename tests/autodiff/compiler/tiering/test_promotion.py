@@ -85,6 +85,16 @@ def test_a_long_program_is_not_even_lowered_before_that_can_pay(clock):
     assert min(looks) >= promotion.SURE * promotion.PER_STEP * 20_000
 
 
+@pytest.mark.parametrize("seconds, calls", [(0.05, 3), (1e-5, 30)])
+def test_a_short_program_is_looked_at_after_fewer_calls_if_they_take_long(clock, seconds, calls):
+    variant, made = Stub(clock.taking(seconds, "python")), []
+    candidate = machine(clock, seconds / 10, False, 0.0)
+    watch(variant, 10, lambda: made.append(clock.now) or candidate(), lambda: None)
+    for _ in range(40):
+        variant.run()
+    assert made == [pytest.approx(calls * seconds)]
+
+
 def test_what_may_be_slower_has_to_have_run_for_longer(clock):
     def paid(is_faster):
         variant, clock.now = Stub(clock.taking(1e-3, "python")), 0.0
