@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +44,12 @@ class ProgramRun:
         Which of these depend on the variables.
     """
 
-    def __init__(self, program: Structured, body: Callable, form: tuple, values: tuple) -> None:
+    def __init__(
+        self, program: Structured, g: types.FunctionType, body: Callable, form: tuple,
+        values: tuple,
+    ) -> None:  # fmt: skip
         self.program = program
+        self.g = g
         self.body = body
         self.form = form
         self.values = values
@@ -155,6 +160,7 @@ class ProgramRun:
         chosen = [k for k, bar in enumerate(bars) if bar is not None]
         if not chosen:
             return [None] * len(self._variables())
+        self.program.reads.check(self.g, self.values[self.program.n :])
         return list(self.linearised(chosen).cotangents(tuple([bars[k] for k in chosen])))
 
     def traced_again(self) -> Linearised:
