@@ -133,6 +133,8 @@ def recorded(
         large = LargeArrays(fixed)
         try:
             tape, inputs, outputs, parameters = attempt()
+            if tape.assumes_no_nan and any(map(_is_nan, leaves_of(outputs.value))):
+                tape, inputs, outputs, parameters = attempt(strict=True)
             break
         except Exception as error:
             _undo(outside, large)
@@ -141,8 +143,6 @@ def recorded(
             elif isinstance(error, _FINAL) or not varying.follow_less():
                 varying.followed = followed  # what differs is not the reason
                 raise
-    if tape.assumes_no_nan and any(map(_is_nan, leaves_of(outputs.value))):
-        tape, inputs, outputs, parameters = attempt(strict=True)
     changed = _undo(outside, large)
     if changed:
         raise NotRecordedError(f"{name_of(f)} changes {changed[0]!r}, which is not its own")
@@ -189,7 +189,8 @@ def _outer_reads(
         objects.append((given, frozenset()))
     for k, g in enumerate((f, *also)):
         read, why_not, functions, found_again = dependencies(g, () if k else objects)
-        is_alone = is_alone and given not in found_again
+        is_alone = is_alone and id(given) not in found_again
+        shared |= found_again
         outside += read
         places |= places_of(functions)
         shared |= {id(cell) for h in functions if h is not given for cell in h.__closure__ or ()}
@@ -269,14 +270,12 @@ def _record_once(
         error.loops = list(tape.loops)
         raise
     finally:
+        changed = [d.label for d, tracer in variables if not _released(d, tracer, inputs)]
         written_arguments.end_watch(watched)
         has_changed = inputs.have_changed()
-        rebound = [d for d, x in variables if d.now() is not x or not inputs.is_unchanged(x)]
-        for d, _ in variables:
-            d.bind(d.value)
         tape.close()
-    if rebound:
-        raise NotRecordedError(f"changes {rebound[0].label!r}, which is not its own")
+    if changed:
+        raise NotRecordedError(f"changes {changed[0]!r}, which is not its own")
     if has_changed:
         raise NotRecordedError("changes an argument that holds neither floats nor arrays")
     if tape.spoilt:
@@ -285,6 +284,13 @@ def _record_once(
         raise NotRecordedError("a function without source writes into an array after its use")
     inputs.check_written(f, given, any(d.may_be_written() for d in outside))
     return tape, inputs, outputs, parameters
+
+
+def _released(d: Dependency, tracer: Any, inputs: Inputs) -> bool:
+    """Bind a variable to its own value again; return whether the function left it as it was."""
+    is_bound = d.now() is tracer
+    d.bind(d.value)
+    return is_bound and inputs.is_unchanged(tracer)
 
 
 def _program(tape: Recording, inputs: Inputs, outputs: Outputs) -> Program:

@@ -70,7 +70,7 @@ class Holding:
             self.hold(x)
             return x
         known = self.copies.get(id(x))
-        if known is not None and known[0]() is x and is_same(known[1], x):
+        if known is not None and known[0]() is x and _is_same(known[1], x):
             return known[1]
         copy = x.copy("K")
         self.copies[id(x)] = weakref.ref(x), copy
@@ -174,6 +174,6 @@ def fingerprint(x: np.ndarray) -> np.ndarray:
     return np.concatenate([*sums, bits[n:]])
 
 
-def is_same(copy: np.ndarray, x: np.ndarray) -> bool:
+def _is_same(copy: np.ndarray, x: np.ndarray) -> bool:
     """Whether an array is still equal to its copy, bit for bit."""
     return copy.shape == x.shape and copy.dtype == x.dtype and copy.tobytes("A") == x.tobytes("A")

@@ -292,7 +292,7 @@ class Programs(TracedTimes):
                     "put the steps of the loop into a function and call checkpoint(step)."
                 )
             return traced(*args)
-        outside = program.outside(g)
+        outside = program.reads.values(g)
         if outside is None:
             del self.known[key]
             self._note_changed(program, g)
@@ -318,7 +318,7 @@ class Programs(TracedTimes):
 
     def _note_changed(self, program: Structured, g: types.FunctionType) -> None:
         """Note what has changed outside a program: it becomes an argument of the next one."""
-        numbers = program.changed_numbers()
+        numbers = program.reads.changed_numbers()
         if _has_lost_objects(program):  # another object has got the same id
             self.takes_objects_apart = True
         elif not numbers <= self.varying:

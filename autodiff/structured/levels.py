@@ -32,7 +32,7 @@ from autodiff.structured.call_nodes import as_node, can_run, finished, kept_of
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.plain_classes import TANGENT_MARK
 from autodiff.structured.list_arguments import ListArgument
-from autodiff.structured.program_runs import ProgramRun, check_outside, parts_like
+from autodiff.structured.program_runs import ProgramRun, parts_like
 from autodiff.structured.runtime_library import FloatErrorRecorder, is_finite
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tape import CONSTANT, Forward, InsideProgram, Tape
@@ -73,7 +73,7 @@ class Callee:
         self.body = body
         self.form = form
         self.program = program
-        outside = program.outside(g)
+        outside = program.reads.values(g)
         self.is_current = outside is not None
         self.outside = outside or []
 
@@ -84,7 +84,8 @@ class Callee:
     def run(self, leaves: Sequence) -> ProgramRun | None:
         """Run a call by the program; None if it fails."""
         try:
-            return ProgramRun(self.program, self.g, self.body, self.form, (*leaves, *self.outside))
+            values = (*leaves, *self.outside)
+            return ProgramRun(self.program, self.g, self.body, self.form, values)
         except Exception as error:  # if it is the user's, tracing raises it again
             self.program.failure = f"it failed ({type(error).__name__}: {error})"
             return None
@@ -342,7 +343,7 @@ def _traced_cotangents(callee: Callee, values: Sequence, bars: Sequence) -> list
     chosen = [k for k, bar in enumerate(bars) if bar is not None]
     if not chosen:
         return [None] * len(active)
-    check_outside(callee.program, callee.g, callee.outside)
+    callee.program.reads.check(callee.g, callee.outside)
 
     def again(*variables: Any) -> tuple:
         leaves = list(values)

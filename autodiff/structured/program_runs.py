@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.errors import MutationError
-from autodiff.mutation.held_arrays import is_same
 from autodiff.structured.argument_forms import rebuilt_from
 from autodiff.structured.form.function_ir import Named, is_nest, parts_of
 from autodiff.structured.list_arguments import (
@@ -47,7 +45,8 @@ class ProgramRun:
     """
 
     def __init__(
-        self, program: Structured, g: types.FunctionType, body: Callable, form: tuple, values: tuple
+        self, program: Structured, g: types.FunctionType, body: Callable, form: tuple,
+        values: tuple,
     ) -> None:  # fmt: skip
         self.program = program
         self.g = g
@@ -161,7 +160,7 @@ class ProgramRun:
         chosen = [k for k, bar in enumerate(bars) if bar is not None]
         if not chosen:
             return [None] * len(self._variables())
-        check_outside(self.program, self.g, self.values[self.program.n :])
+        self.program.reads.check(self.g, self.values[self.program.n :])
         return list(self.linearised(chosen).cotangents(tuple([bars[k] for k in chosen])))
 
     def traced_again(self) -> Linearised:
@@ -208,28 +207,6 @@ class ProgramRun:
             return tuple([outs[k] for k in chosen])
 
         return Linearised(again, tuple(self._variables()), {}, None)
-
-
-def check_outside(program: Structured, g: types.FunctionType, before: Sequence) -> None:
-    """Raise unless a function would read the same from outside as its program has read.
-
-    Tracing runs the function itself, with what the names around it hold now.
-    """
-    now = program.outside(g)
-    if now is None or not all(map(_is_as_read, before, now)):
-        raise MutationError(
-            f"the derivative of {program.name} has to be found by running it again, but what it "
-            "reads from outside (a captured or global variable, an attribute) has changed since it "
-            "was called. Hand it in as an argument."
-        )
-
-
-def _is_as_read(before: Any, now: Any) -> bool:
-    if type(before) is np.ndarray:
-        return is_same(before, now)
-    if type(before) is ListArgument:
-        return before.plain == now.plain
-    return type(before) is type(now) and (before == now or before != before)
 
 
 def parts_like(form: Any, x: Any) -> list:

@@ -161,7 +161,7 @@ class ProgramStep:
 
     def __call__(self, *values: Any) -> tuple:
         """Run the program."""
-        outside = self.program.outside(self.g)
+        outside = self.program.reads.values(self.g)
         if outside is None:
             raise ChangedError("what the function reads has changed")
         given = (*values, *outside)
@@ -330,7 +330,7 @@ def _has_tangent(callee: Callee, leaves: tuple) -> bool:
 
 def _can_be_step(program: Structured, g: types.FunctionType, leaves: tuple) -> bool:
     """Whether a step can run a program: it is all machine code."""
-    outside = program.outside(g)
+    outside = program.reads.values(g)
     if program.bound or outside is None or program.program.has_messages:
         return False
     if program.changed_lists or not all(x.comes_once for x in leaves if type(x) is ListArgument):

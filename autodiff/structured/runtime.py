@@ -18,20 +18,19 @@ from autodiff.structured.call_nodes import rule_of
 from autodiff.structured.callables.inner_derivatives import InnerDerivative
 from autodiff.structured.callables.recursive_calls import RecursiveCallee
 from autodiff.structured.form.function_ir import Value, blocks_of, ops_of
-from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, is_member, kind_of
+from autodiff.structured.form.kinds import Kind, UnsupportedError, is_member, kind_of
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.form.plain_classes import is_plain_class
 from autodiff.structured.list_arguments import (
     SCOPE as LIST_SCOPE,
     ListArgument,
-    as_list_argument,
     classes_of,
     kind_of_list,
 )
 from autodiff.structured.loop_checkpoints import SCOPE as CHECKPOINT_SCOPE
 from autodiff.structured.message_queue import add_message, without_messages_of_failures
+from autodiff.structured.outside_reads import OutsideReads
 from autodiff.structured.reading.lowering import Lowered, lower
-from autodiff.structured.reading.scopes import CELLS_OF_CALLEE, guarded_value
 from autodiff.structured.respecialization import Respecializing
 from autodiff.structured.runtime_library import (
     SCOPE,
@@ -85,6 +84,8 @@ class Structured(Respecializing):
         For each returned number, array or list: the position of the argument that it is, or None.
     has_derivatives : bool
         Whether it calls functions that differentiate, such as `gradient`.
+    reads : OutsideReads
+        What it reads from outside.
     called : set
         The functions that it calls, whose rules it is built on.
     source : str
@@ -143,10 +144,8 @@ class Structured(Respecializing):
 
     def _build(self, lowered: Lowered, has_checkpoints: bool) -> None:
         """Run the passes on a lowered function, and generate its code."""
-        guards = {(id(d), name, id(x)): (d, name, x) for d, name, x in lowered.guards}.values()
-        self.guards = [(d.get, name, x) for d, name, x in guards if d is not CELLS_OF_CALLEE]
-        self.guards_of_cells = [(name, x) for d, name, x in guards if d is CELLS_OF_CALLEE]
         program = self.program = lowered.program
+        self.reads = OutsideReads(lowered.guards, program.captured)
         self.bound = program.bound
         self.outside_objects = lowered.outside_objects
         self.outside_lists = lowered.outside_lists
@@ -342,35 +341,6 @@ class Structured(Respecializing):
     def variables(self) -> list[int]:
         """The parameters that have tangents, because they hold variables."""
         return [k for k, slot in enumerate(self.program.parameters) if holds_active(slot)]
-
-    def outside(self, g: types.FunctionType) -> list | None:
-        """Return what the program takes from outside as arguments; None if a guard fails."""
-        for look_up, name, x in self.guards:
-            if look_up(name, UNKNOWN) is not x:
-                return None
-        for name, x in self.guards_of_cells:
-            if guarded_value(CELLS_OF_CALLEE, name, g) is not x:
-                return None
-        if not self.program.captured:
-            return []
-        found = [guarded_value(d, name, g) for d, name, _ in self.program.captured]
-        for i, (x, (_, _, kind)) in enumerate(zip(found, self.program.captured, strict=True)):
-            if type(kind) is tuple:
-                found[i] = as_list_argument(x) if type(x) in (list, tuple) else None
-                if found[i] is None or found[i].key != kind:
-                    return None
-            elif not kind.is_array:
-                if type(x) not in kind.classes:
-                    return None
-            elif type(x) is not np.ndarray or x.dtype != kind.dtype or x.ndim != kind.ndim:
-                return None
-        return found
-
-    def changed_numbers(self) -> set[str]:
-        """Return the names of numbers from outside that are others than in the program."""
-        numbers = [guard for guard in self.guards if type(guard[2]) in (int, float)]
-        return {name for look_up, name, x in numbers if type(look_up(name)) is type(x)
-                and look_up(name) is not x}  # fmt: skip
 
     def reads_outside(self, lists: list[int]) -> bool:
         """Whether one of these lists, given by id, is also captured or global."""

@@ -47,11 +47,11 @@ _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
 
 def dependencies(
     f: Callable, given: Sequence[tuple[Any, frozenset[str]]] = ()
-) -> tuple[list[Dependency], str, list[types.FunctionType], set[types.FunctionType]]:
+) -> tuple[list[Dependency], str, list[types.FunctionType], set[int]]:
     """Return the variables that a function and those it calls read, what else they do, if so.
 
-    The third part has the functions that were analysed, the fourth those that were found in two
-    places: a function that calls itself, say.
+    The third part has the functions that were analysed, the fourth the identities of functions and
+    constants that were found in two places: a function that calls itself, say.
 
     Found in the code: in functions by their names, also those of the user's modules, in methods of
     the user's classes that some function names, and in the objects in the arguments: `given` has
@@ -106,10 +106,11 @@ class _Search:
         self.found: list[Dependency] = []
         self.why_not = ""
         self.functions: list[types.FunctionType] = []
-        self.found_again: set[types.FunctionType] = set()  # those that are found in two places
+        self.found_again: set[int] = set()  # functions and constants found in two places
         self._waiting: list[types.FunctionType] = []
         self._seen: set[int] = set()
         self._known: set[tuple[int, Any]] = set()
+        self._constants: set[int] = set()
         self._entered: set[tuple[int, str]] = set()  # what stands in classes
         self._names = Mentioned()
         self._arguments: list[Any] = []  # objects of which a program reads the parts
@@ -192,6 +193,9 @@ class _Search:
 
     def enter_constant(self, x: Any, label: str, path: frozenset[str] = frozenset()) -> None:
         """Note what cannot become another object, and what it holds."""
+        if id(x) in self._constants:
+            self.found_again.add(id(x))
+        self._constants.add(id(x))
         if (id(x), path) in self._known:
             return
         self._known.add((id(x), path))
@@ -300,7 +304,7 @@ class _Search:
                 return
             function = self._waiting.pop()
             if id(function) in self._seen:
-                self.found_again.add(function)
+                self.found_again.add(id(function))
             if id(function) in self._seen or is_foreign(function):
                 self._seen.add(id(function))
                 continue

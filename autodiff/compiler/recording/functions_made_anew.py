@@ -27,7 +27,7 @@ class FunctionMadeAnew:
     def __init__(self, f: types.FunctionType, shared: set[int]) -> None:
         self.function = f
         self.inputs: list[types.CellType] = []
-        self._shared = shared  # the identities of the cells that other functions have as well
+        self._shared = shared  # the identities of cells and defaults that others have as well
 
     def owns(self, cell: Any) -> bool:
         """Whether a cell belongs to no other function."""
@@ -46,7 +46,7 @@ class FunctionMadeAnew:
         f = self.function
         defaults = [*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
         taken = {*map(id, self.inputs)}
-        given = {id(x) for x in defaults if is_data(x)}
+        given = {id(x) for x in defaults if is_data(x)} - self._shared
         return [
             d for d in outside
             if id(d.container) not in taken and not (d.container is None and id(d.value) in given)

@@ -191,7 +191,7 @@ class Recording(Tape):
         """Raise if loops could run from their source, which is shorter than all iterations."""
         loops, spent = list(self.loops.values()), self.budget.spent
         if loops:
-            self._check_variables()
+            self.check_variables("there are loops")
         with self.budget.uncounted():
             as_steps = not self.keep_loops and any(c.should_be_steps(self, n) for c in loops)
             is_shorter = not self.budget.may_unroll and any(
@@ -200,12 +200,10 @@ class Recording(Tape):
         if as_steps or is_shorter:
             raise LoopsUnrolledError("its loops run from their source, which is shorter", as_steps)
 
-    def _check_variables(self) -> None:
-        """Raise if programs for loops would meet values of this recording in variables."""
+    def check_variables(self, what: str) -> None:
+        """Raise if a program for loops, or a cache, would keep values that variables hold now."""
         if self.binds_variables:
-            raise NotRecordedError(
-                "a variable outside differs from call to call, and there are loops"
-            )
+            raise NotRecordedError(f"a variable outside differs from call to call, and {what}")
 
     def leave_loops(self) -> NoReturn:
         """Raise because somebody asks what a loop compares, which its program does not note."""
@@ -247,7 +245,7 @@ class Recording(Tape):
         """Make a call with loops as one step; NotImplemented if none can run it."""
         if not self.keep_loops:
             return NotImplemented
-        self._check_variables()
+        self.check_variables("there are loops")
         with self.budget.uncounted():
             return as_one_step(self, *call)
 

@@ -505,7 +505,15 @@ def _cached(g: Any) -> Callable:
     if type(function) is _FUNCTION and (is_library(function) or is_ours(function)):
         return functools.wraps(g)(functions_behind.unless_traced(g, remembering))
     called = functions_behind.unless_traced(_noting_kept(g), _noting_kept(remembering, name_of(g)))
-    return functools.wraps(g)(called)
+
+    def settled(*args: Any, **kwargs: Any) -> Any:
+        program = program_tape()
+        if program is not None:  # integers of a recording are no keys of the user's cache
+            args = program.settled(args)
+            kwargs = dict(zip(kwargs, program.settled([*kwargs.values()]), strict=True))
+        return called(*args, **kwargs)
+
+    return functools.wraps(g)(settled)
 
 
 def _noting_kept(g: Any, name_of_body: str = "") -> Callable:
@@ -521,6 +529,8 @@ def _noting_kept(g: Any, name_of_body: str = "") -> Callable:
         if program is None:
             return g(*args, **kwargs)
         name = name_of_body or name_of(g)
+        if not name_of_body:
+            program.check_variables(f"{name}, which has a cache, is called")
         try:
             y = g(*args, **kwargs)
         except Exception:

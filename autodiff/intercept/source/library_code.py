@@ -8,6 +8,8 @@ from typing import Any
 
 from chainrules_core.interpreter.places import is_library_file
 
+_OF_PYTHON = frozenset(sys.stdlib_module_names) | frozenset(sys.builtin_module_names)
+
 
 def is_library(g: types.FunctionType) -> bool:
     """Whether a function belongs to the standard library or an installed package."""
@@ -26,4 +28,9 @@ def is_of_library(x: Any) -> bool:
     if module is None or module.__name__ == "__main__":
         return False
     file = getattr(module, "__file__", None)
-    return file is None or is_library_file(file)
+    if file is None:  # Python's own, or one that the user has made of a text
+        package = module.__name__.partition(".")[0]
+        file = getattr(sys.modules.get(package), "__file__", None)
+        if file is None:
+            return package in _OF_PYTHON
+    return is_library_file(file)

@@ -9,10 +9,12 @@ from autodiff import (
     checkpoint,
     checkpoint_loops,
     gradient,
+    vjp,
 )
 from tools.errors.entries import entry
 
 SCALE = {}
+RATES = {}
 
 
 @entry("A checkpointed function writes into its argument", MutationError)
@@ -140,6 +142,51 @@ def checkpointed_loop_adds_up() -> None:
         return energy
 
     gradient(lambda k: simulate(np.ones(3), k), 0.1)
+
+
+@entry("What a loop reads changes before its pullback traces it again", DifferentiationError)
+def loop_reads_what_changes() -> None:
+    RATES["rate"] = 0.5
+
+    def decayed(x):
+        total = 0.0
+        for i in range(len(x)):
+            total = RATES["rate"] * total + x[i] ** 2
+        return total
+
+    _, pullback = vjp(decayed, np.ones(4000))
+    RATES["rate"] = 0.25
+    pullback(np.inf)
+
+
+@loop_reads_what_changes.instead("Take the gradient before")
+def gradient_before_the_change() -> None:
+    RATES["rate"] = 0.5
+
+    def decayed(x):
+        total = 0.0
+        for i in range(len(x)):
+            total = RATES["rate"] * total + x[i] ** 2
+        return total
+
+    _, pullback = vjp(decayed, np.ones(4000))
+    pullback(np.inf)
+    RATES["rate"] = 0.25
+
+
+@loop_reads_what_changes.instead("pass it as an argument")
+def loop_with_an_argument() -> None:
+    rates = [0.5]
+
+    def decayed(x, rate):
+        total = 0.0
+        for i in range(len(x)):
+            total = rate * total + x[i] ** 2
+        return total
+
+    _, pullback = vjp(decayed, np.ones(4000), rates[0])
+    rates[0] = 0.25
+    pullback(np.inf)
 
 
 @entry("checkpoint_loops takes Python functions", ArgumentError)

@@ -18,6 +18,7 @@ import scipy.sparse
 
 from autodiff import compile, gradient
 from tests.autodiff.compiler.recording.changes import X, check_change
+from tests.helpers import module_of
 
 rate = 2.0
 act = np.sin
@@ -309,3 +310,23 @@ def test_a_field_that_only_the_constructor_binds_is_not_read():
     compiled = compile(lambda x, p: x * p.twice, backend="python")
     assert [compiled(2.0, Pair(a)) for a in (1.0, 2.0)] == [4.0, 8.0]
     assert "Pair.twice" in compiled.eager_because
+
+
+OF_TEXT = """
+import numpy as np
+
+class Model:
+    rate = 1.0
+
+    @classmethod
+    def loss(cls, w):
+        return np.sum(w) * cls.rate
+"""
+
+
+def test_a_class_of_a_module_without_a_file_is_compared():
+    model = vars(module_of(OF_TEXT))["Model"]
+    compiled = compile(lambda w: gradient(model.loss, w), backend="python")
+    for rate in (1.0, 2.0, 3.0, 2.0):
+        model.rate = rate
+        np.testing.assert_array_equal(compiled(np.ones(2)), np.full(2, rate))

@@ -388,3 +388,52 @@ def test_edges(name):
     compiled = compile(f, backend="python")
     for i in calls:
         same(result_of(compiled, W, i), result_of(f, W, i), f"{name}, {i!r}")
+
+
+STATES = """
+import functools
+import numpy as np
+RATE, TABLE = 1.0, [0.5, 2.0]
+W = np.array([0.3, -0.2, 0.5])
+
+@functools.lru_cache
+def scaled(n):
+    return n * RATE
+
+def cached(w, n):
+    return np.sum(w) * scaled(n)
+
+def helper(w, table=TABLE):
+    return np.sum(w) * table[0]
+
+def change(k):
+    global RATE
+    RATE, TABLE[0] = 1.0 + k, 0.5 + k // 4
+"""
+
+
+def test_a_cache_keeps_no_traced_values():
+    """It has the values of the calls that filled it: a program asks it, with plain integers."""
+    space, other = made_in(STATES), made_in(STATES)
+    compiled = compile(lambda w, n: gradient(space["cached"], w, n, argnums=0), backend="python")
+    for k in range(12):
+        space["change"](k)
+        other["change"](k)
+        expected = np.full(3, other["scaled"](k // 2))
+        np.testing.assert_allclose(compiled(W, k // 2), expected)
+        assert type(space["scaled"](k // 2)) is float
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_default_that_a_helper_has_too():
+    space = made_in(STATES)
+
+    def step(w):
+        def loss(w, table=space["TABLE"]):
+            return space["helper"](w) * table[1]
+
+        return gradient(loss, w, argnums=0)
+
+    for k in range(16):
+        space["change"](k)
+        np.testing.assert_allclose(step(W), np.full(3, 2.0 * (0.5 + k // 4)))
