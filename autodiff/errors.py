@@ -228,7 +228,8 @@ def system_of(kind: type) -> System | None:
 def system_of_function(f: Any) -> System | None:
     """Return the other system of a function that can be wrapped for this engine."""
     owner = getattr(f, "__self__", None)
-    module = getattr(f, "__module__", None) or full_name(f)
+    # Those without a module are ufuncs, and functions that `exec` has made, which no module has.
+    module = getattr(f, "__module__", None) or ("" if hasattr(f, "__code__") else full_name(f))
     if module.startswith(("dask.array", "dask.tokenize")):  # operands are given names by a hash
         return SYSTEMS["dask.array"]
     system = (

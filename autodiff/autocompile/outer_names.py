@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import collections
 import sys
 import types
 from collections.abc import Iterator
@@ -37,6 +38,8 @@ class OuterNames:
         The name of the ``cls`` parameter of a method of a class.
     scopes : list of set of str
         The names that the enclosing functions and comprehensions bind, outer ones first.
+    defined : set of str
+        The names that stand for an inner function wherever the code binds them.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class OuterNames:
         self.own_class: str | None = None
         self.cells = dict(zip(g.__code__.co_freevars, g.__closure__ or (), strict=True))
         self.scopes: list[set[str]] = []
+        self.defined: set[str] = set()
         self.imported: dict[str, Any] = {}
         self.is_raising = False
 
@@ -117,3 +121,27 @@ def bindings(body: list[Any]) -> Iterator[str]:
             yield node.name
         elif isinstance(node, ast.MatchMapping) and node.rest:
             yield node.rest
+
+
+def defined_in(node: Any) -> set[str]:
+    """Return the names that a function binds only once, to an inner function or a lambda."""
+    functions, names = set(), collections.Counter[str]()
+    for part in ast.walk(node):
+        if isinstance(part, ast.FunctionDef) and part is not node and not part.decorator_list:
+            functions.add(part.name)
+        elif isinstance(part, ast.Assign) and isinstance(part.value, ast.Lambda):
+            functions.update(t.id for t in part.targets if isinstance(t, ast.Name))
+        names.update(_bound_by(part))
+    return {name for name in functions if names[name] == 1}
+
+
+def _bound_by(node: ast.AST) -> list[str]:
+    """Return the names that this node itself may bind, in its scope or another one."""
+    if isinstance(node, ast.Name):
+        return [] if isinstance(node.ctx, ast.Load) else [node.id]
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        return [*node.names, *node.names]  # others may bind them too
+    if isinstance(node, ast.alias):
+        return [(node.asname or node.name).partition(".")[0]]
+    texts = [getattr(node, field, None) for field in ("name", "arg", "rest")]
+    return [text for text in texts if isinstance(text, str)]

@@ -9,7 +9,7 @@ import numpy as np
 from autodiff.autocompile import call_records, pure_functions
 from autodiff.autocompile.call_records import CallRecord, DerivativeCall
 from autodiff.autocompile.purity_analysis import Impurity, Proof
-from autodiff.autocompile.user_classes import held_by, is_plain_class
+from autodiff.autocompile.user_classes import held_by, is_member, is_plain_class
 from autodiff.compiler.call_recording import recorded
 from autodiff.compiler.compile_errors import MISMATCH, BudgetExceededError
 from autodiff.compiler.tiering.budget import Budget, clock
@@ -116,7 +116,7 @@ def _matches(variant: Any, given: tuple, expected: Any) -> bool:
 
 
 def _is_plain(x: Any, objects: dict[int, Any]) -> bool:
-    """Whether an argument is plain data: numbers, strings, arrays, and containers of them.
+    """Whether an argument is plain data: numbers, texts, arrays, enumerations, containers of them.
 
     Objects of the user's classes are plain if what they hold is. They are added to `objects` by
     their identities: the proof is about the code of their classes, too.
@@ -137,7 +137,7 @@ def _is_plain(x: Any, objects: dict[int, Any]) -> bool:
             return True
         objects[id(x)] = x
         return _is_plain([*(x if isinstance(x, tuple) else held_by(x).values())], objects)
-    return pure_functions.is_number(x)
+    return is_member(x) or pure_functions.is_number(x)
 
 
 def agree(a: Any, b: Any, scale: float) -> bool:

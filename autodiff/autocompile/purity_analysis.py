@@ -12,7 +12,6 @@ of these is no longer what it was after the recording, it is put back, and there
 
 from __future__ import annotations
 
-import enum
 import functools
 import inspect
 import types
@@ -24,7 +23,7 @@ import numpy as np
 from autodiff.autocompile import pure_functions
 from autodiff.autocompile.outer_names import Impurity as Impurity
 from autodiff.autocompile.purity_visitor import PurityVisitor
-from autodiff.autocompile.user_classes import UserClasses, is_plain_class, member_of
+from autodiff.autocompile.user_classes import UserClasses, is_member, is_plain_class
 from autodiff.compiler.recording.array_contents import SMALL
 from autodiff.compiler.recording.content_guards import content_of
 from autodiff.compiler.recording.executed_code import Place, places_of
@@ -112,7 +111,7 @@ class Proof:
         if doubt is not None:
             raise doubt
         if self.classes.kinds:
-            self.most_given = max(self.most_given, self.classes.most_given)
+            self.most_given = max(self.most_given, self.classes.most_given())
 
     def function(self, g: Any, kind: type | None = None) -> None:
         """Prove a user-defined function, or a method of the class `kind`."""
@@ -136,8 +135,11 @@ class Proof:
             self.value(default, f"a default of {name_of(g)}")
         PurityVisitor(self, g, kind, is_of_class).definition(found.node)
 
-    def called(self, g: Any, label: str, given: float) -> None:
-        """Prove an outer value that is called with at most `given` arguments."""
+    def called(self, g: Any, label: str, given: float, passes_on: bool = True) -> None:
+        """Prove an outer value that is called with at most `given` arguments.
+
+        `passes_on` says whether it may call a function among them that the code does not show.
+        """
         least = self.first_output
         if is_plain_class(g):
             self.classes.enter(g, is_called=True)
@@ -147,7 +149,8 @@ class Proof:
             return
         if type(g) is not types.FunctionType or is_library(g):
             self.first_output = least  # the caller checks the arguments of direct calls
-        self.most_given = max(self.most_given, pure_functions.passed_on(g, given))
+        if passes_on:
+            self.most_given = max(self.most_given, pure_functions.passed_on(g, given))
 
     def value(self, x: Any, label: str) -> None:
         """Prove an outer value."""
@@ -177,8 +180,12 @@ class Proof:
         else:
             place = pure_functions.place_of_out(x)
             if place is not None:
-                first = self.first_output
-                self.first_output = place if first < 0 else min(first, place)
+                self.note_output(place)
+
+    def note_output(self, place: float) -> None:
+        """Note that a function is a value which takes an array to write into at this position."""
+        first = self.first_output
+        self.first_output = place if first < 0 else min(first, place)
 
     def _items(self, x: Any, label: str) -> None:
         """Prove the items of an outer list or dict, which the program compares at each call."""
@@ -207,5 +214,4 @@ def _never_changes(x: Any) -> bool:
     """Whether a value is a constant, a sentinel or a member of an enumeration, say."""
     if type(x) in _CONSTANTS or type(x) is object or isinstance(x, np.dtype):
         return True
-    is_member = isinstance(x, enum.Enum) and member_of(type(x), [x.name]) is x
-    return is_member or id(x) in pure_functions.OBJECTS or pure_functions.is_number(x)
+    return is_member(x) or id(x) in pure_functions.OBJECTS or pure_functions.is_number(x)

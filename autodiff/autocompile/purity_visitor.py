@@ -15,7 +15,13 @@ import numpy as np
 
 from autodiff.autocompile import pure_functions, user_classes
 from autodiff.autocompile.control_flow import ControlFlow
-from autodiff.autocompile.outer_names import COMPREHENSIONS, MISSING, bindings, parameters_of
+from autodiff.autocompile.outer_names import (
+    COMPREHENSIONS,
+    MISSING,
+    bindings,
+    defined_in,
+    parameters_of,
+)
 from autodiff.compiler.recording.function_effects import SEEDED
 from autodiff.intercept.source.library_code import is_library
 from autodiff.intercept.source.name_bindings import dotted
@@ -23,6 +29,8 @@ from chainrules_core.tangents.fields import in_class
 
 _SINGLETONS = (bool, type(None))
 _DECORATORS = (functools.cache, functools.lru_cache, functools.wraps)
+_CALLING_FIRST = (filter, functools.reduce, map)
+"""Functions that call their first argument, and no other."""
 _PLACES = pure_functions.PLACES_OF_OUT
 
 
@@ -35,6 +43,7 @@ class PurityVisitor(ControlFlow):
         """Check a function, except for its defaults, which belong to the enclosing scope."""
         body = node.body if isinstance(node.body, list) else [node.body]
         if not self.scopes:
+            self.defined = defined_in(node)
             self.proof.classes.mentioned |= user_classes.names_in(node)
             first = user_classes.first_parameter(node) if self.kind is not None else None
             self.own, self.own_class = (None, first) if self.is_of_class else (first, None)
@@ -93,8 +102,9 @@ class PurityVisitor(ControlFlow):
         if len(rest) == 1 and user_classes.is_plain_class(value) and not rest[0].startswith("__"):
             self._read_of_class(value, rest[0])
             return
-        if node.attr in pure_functions.PLACES_OF_OUT:
-            raise self._doubt(node, f"{node.attr!r} is read")  # and may be called by another name
+        place = _PLACES.get(node.attr)
+        if place is not None:  # it may be a method of an array, and be called by another name
+            self.proof.note_output(place)
         self._check_read(node)
 
     def _read_of_class(self, kind: type, name: str) -> None:
@@ -104,6 +114,7 @@ class PurityVisitor(ControlFlow):
 
     def _bind_attribute(self, node: ast.Attribute) -> None:
         """Check an attribute assignment: not of a module, nor perhaps the shape of an array."""
+        self.proof.classes.written.add(node.attr)
         owner = node.value
         if (
             not isinstance(owner, ast.Name)
@@ -154,7 +165,9 @@ class PurityVisitor(ControlFlow):
             self._check_classes(node.args[1:])
         self.proof.classes.asks |= any(value is asking for asking in (type, str, hasattr))
         if value is not MISSING and not rest:
-            self.proof.called(value, repr(dotted(node.func)), given)
+            is_shown = bool(node.args) and self._is_defined_here(node.args[0])
+            passes_on = not is_shown or not any(value is g for g in _CALLING_FIRST)
+            self.proof.called(value, repr(dotted(node.func)), given, passes_on)
             if not is_users and not user_classes.is_plain_class(type(value)):
                 place = pure_functions.place_of_out(value)
                 if place is not None and (is_open or len(node.args) > place):
@@ -162,11 +175,18 @@ class PurityVisitor(ControlFlow):
         elif len(rest) == 1 and pure_functions.is_pure_method(value, rest[0]):
             return
         elif isinstance(node.func, ast.Attribute):
-            self.proof.classes.most_given = max(self.proof.classes.most_given, given)
+            self.proof.classes.note_call(node.func.attr, given)
             self._method(node, node.func, is_open)
         else:
-            self.proof.most_given = max(self.proof.most_given, given)
+            if not self._is_defined_here(node.func):
+                self.proof.most_given = max(self.proof.most_given, given)
             self.visit(node.func)
+
+    def _is_defined_here(self, node: ast.expr) -> bool:
+        """Whether this can only be a function that the code defines."""
+        if isinstance(node, ast.Name):
+            return node.id in self.defined and self._is_local(node.id)
+        return isinstance(node, ast.Lambda)
 
     def _is_made_here(self, node: ast.Call, value: Any) -> bool:
         """Whether a call makes an object of a class that takes its arguments in its own way."""
@@ -236,7 +256,7 @@ class PurityVisitor(ControlFlow):
         if len(rest) == 1 and user_classes.is_plain_class(value):
             self.visit(function)
             return
-        place = pure_functions.PLACES_OF_OUT.get(name)
+        place = _PLACES.get(name)
         if place is not None and (is_open or len(node.args) > place):
             raise self._doubt(node, "an array to write into is given")
         self._check_read(function)

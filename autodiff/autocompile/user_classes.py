@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.autocompile.outer_names import Impurity
-from autodiff.intercept.source.library_code import is_of_library
+from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.structured.form.plain_classes import record_class
 from chainrules_core.tangents.fields import dict_of, in_class, is_special, slot_values
 
@@ -44,6 +44,8 @@ anything where an array is expected."""
 _GENERATED = frozenset({"__ge__", "__gt__", "__le__", "__lt__"}) | {
     "_dataclass_getstate", "_dataclass_setstate",
 }  # fmt: skip
+_HOLDING = frozenset({"default_factory", "func", "pyfunc"})
+"""Attributes of objects of Python and NumPy that hold functions."""
 _NAMES_IN_GENERATED = frozenset(
     {
         "NotImplemented", "__class__", "__delattr__", "__post_init__", "__setattr__", "hash",
@@ -91,6 +93,11 @@ def member_of(kind: Any, names: list[str]) -> Any:
     )
     is_constant = member is not None and type(member.value) in (int, float, str)
     return member if is_constant and not has_code else None
+
+
+def is_member(x: Any) -> bool:
+    """Whether a value is a member of an enumeration that is a plain constant."""
+    return isinstance(x, enum.Enum) and member_of(type(x), [x.name]) is x
 
 
 def _own_attributes(kind: Any) -> list[tuple[str, Any]]:
@@ -175,8 +182,10 @@ class UserClasses:
         The names of the attributes that are read of classes themselves.
     made_by : set of type
         The classes with methods that make objects of the class of theirs.
-    most_given : float
-        The most arguments of any method call.
+    given_to : dict
+        The name of a method → the most arguments that code calls it with.
+    written : set of str
+        The names of the attributes that code writes.
     """
 
     def __init__(self) -> None:
@@ -186,7 +195,8 @@ class UserClasses:
         self.given: list[Any] = []
         self.by_class: set[str] = set()
         self.made_by: set[type] = set()
-        self.most_given = -1.0
+        self.given_to: dict[str, float] = {}
+        self.written: set[str] = set()
         self._seen: set[tuple[int, str]] = set()
 
     def enter(self, kind: type, is_called: bool) -> None:
@@ -198,6 +208,25 @@ class UserClasses:
         if not any(x is known for known in self.given):
             self.given.append(x)
             self.enter(type(x), False)
+
+    def note_call(self, name: str, given: float) -> None:
+        """Record a call of a method with at most `given` arguments."""
+        self.given_to[name] = max(self.given_to.get(name, -1.0), given)
+
+    def most_given(self) -> float:
+        """Return the most arguments of a method call that may call what an attribute holds."""
+        calls = self.given_to.items()
+        return max((n for name, n in calls if not self._is_method(name)), default=-1.0)
+
+    def _is_method(self, name: str) -> bool:
+        """Whether the user's methods are all that objects have under a name."""
+        if name in self.written or name in _HOLDING or any(name in held_by(x) for x in self.given):
+            return False
+        bases = [vars(base) for kind in self.kinds for base in _bases_of(kind)]
+        found = [attributes[name] for attributes in bases if name in attributes]
+        return bool(found) and all(
+            type(x) is types.FunctionType and not is_library(x) for x in found
+        )
 
     def unproved(self) -> Iterator[tuple[Any, type | None, str]]:
         """Yield the attributes of classes and objects that code mentions, each only once.
@@ -223,6 +252,7 @@ class UserClasses:
         """Record that a dataclass assigns its fields; yield their defaults and factories."""
         for name, field in vars(kind)["__dataclass_fields__"].items():
             self.mentioned.add(name)
+            self.written.add(name)
             for value in (field.default, field.default_factory):
                 if type(value).__name__ != "_MISSING_TYPE":
                     yield value, None, f"{kind.__name__}.{name}"

@@ -116,6 +116,7 @@ class _Search:
         self._arguments: list[Any] = []  # objects of which a program reads the parts
         self._changing: list[tuple[frozenset[str], str]] = []  # by the attributes on the way there
         self._classes: list[type] = []
+        self._reached: set[type] = set()  # classes that are values, which code may call
         self._modules: list[types.ModuleType] = []  # in objects, containers and defaults
         self._scopes: dict[int, tuple[dict[str, Any], set[str]]] = {}
 
@@ -141,6 +142,7 @@ class _Search:
             given: Any = x.__reduce__()[1]
             self._names.names.update(n for t in given if type(t) is str for n in t.split("."))
         elif isinstance(x, type):
+            self._reached.add(x)
             self._enter_class(x)
             self._enter_class(type(x))
         elif isinstance(x, types.ModuleType):
@@ -296,7 +298,7 @@ class _Search:
                     g
                     for kind in self._classes
                     for name, g in _methods_of(kind)
-                    if (name in self._names.names or name.startswith("__"))
+                    if (name in self._names.names or self._is_called_unnamed(kind, name))
                     and name not in self._besides
                     and id(g) not in self._seen
                 ]
@@ -317,6 +319,21 @@ class _Search:
             self._names.add(function, read)
             for container, name, value, label in _read_by(function, read, self._look_for):
                 self._read(container, name, value, label)
+
+    def _is_called_unnamed(self, kind: type, name: str) -> bool:
+        """Whether a method may be called by Python, without a name in the code.
+
+        `__init__` is called with a class, so not if no code reaches the class.
+        """
+        if name not in ("__init__", "__post_init__"):
+            return name.startswith("__")
+        return (
+            kind in self._reached
+            or self._names.by_text
+            or not self._names.names.isdisjoint(("__class__", "type"))
+            or any(is_of_library(base) for base in kind.__mro__[:-1])
+            or any(isinstance(x, classmethod) for base in kind.__mro__ for x in vars(base).values())
+        )
 
     def _read(self, container: Any, name: str | None, value: Any, label: str) -> None:
         if (id(container), name) in self._known:

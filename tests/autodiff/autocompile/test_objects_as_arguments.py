@@ -1,6 +1,7 @@
 """Objects of the user's classes, and nests that are written into, as arguments of programs."""
 
 import copy
+import enum
 import itertools
 import math
 from collections import namedtuple
@@ -118,6 +119,24 @@ def chain(bodies, dt):
     return sum(b.m * b.v**2 for b in bodies)
 
 
+class Kind(enum.Enum):
+    DOSE = 1
+    WASH = 2
+
+
+class Event(NamedTuple):
+    kind: Kind
+    amount: float
+
+
+def dosing(x, events):
+    level = 0.0
+    for event in events:
+        level = level * math.exp(-x)
+        level += event.amount * x if event.kind is Kind.DOSE else -0.1 * level
+    return level**2
+
+
 def matrix(rows, x):
     for row in rows:
         row[0] *= x
@@ -198,6 +217,8 @@ CALLS = [
                for k in range(3)]),
     (chain, [([Body(float(i), 0.1 * i + k, 1.0 + i) for i in range(3)], 0.1) for k in range(3)]),
     (matrix, [([[1.0, 2.0 + k], [3.0, -1.0]], 0.5 + k) for k in range(3)]),
+    (dosing, [(0.5, [Event(kind, 1.0 + k), Event(Kind.DOSE, 2.0)])
+              for k, kind in enumerate([Kind.DOSE, Kind.WASH, Kind.WASH])]),
     (array, [(np.arange(1.0, 5.0) + k, 0.5) for k in range(3)]),
     (array, [(np.arange(1.0, 5.0, dtype=np.float32) + k, 0.5) for k in range(3)]),
 ]  # fmt: skip

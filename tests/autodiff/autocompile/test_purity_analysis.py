@@ -134,9 +134,27 @@ def as_users_write(x):
     return np.sum(rows) + np.r_[x, 1.0][0]
 
 
+class Layer:
+    def __init__(self, mean, activation):
+        self.mean, self.activation = mean, activation
+
+    def forward(self, x, scale, shift):
+        return self.activation(x * scale + shift - self.mean)
+
+
+def holds_functions_of_numpy(x, activation=np.tanh):
+    def apply(layer, x, scale):
+        return activation(layer.forward(x, scale, shift=1.0))
+
+    layers = [Layer(0.5, np.sin), Layer(x[0], np.tanh)]
+    x = functools.reduce(lambda y, layer: apply(layer, y, 2.0), layers, x)
+    return np.sum(layers[0].forward(x, 2.0, 1.0)) + layers[1].mean
+
+
 @pytest.mark.parametrize(
     "f",
     [
+        holds_functions_of_numpy,
         as_users_write,
         branches,
         fills,

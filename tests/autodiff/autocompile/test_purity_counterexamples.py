@@ -2,6 +2,7 @@
 
 import enum
 import functools
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -28,6 +29,24 @@ class Silent:
 
     def __repr__(self):
         raise AssertionError("not to be shown")
+
+
+class Plain:
+    def apply(self, a, b, c):
+        return a + b
+
+
+class Holder:
+    def __init__(self, f):
+        self.apply = f
+
+
+class Held(NamedTuple):
+    apply: Any
+
+
+class Holding:
+    apply = np.add
 
 
 RATE = Rate(2.0)
@@ -69,6 +88,53 @@ def writes_by_a_function_given(x, c):
 
     apply(np.add, c, 1.0, c)
     return np.sum(x)
+
+
+def writes_by_an_inner_function_that_is_bound_again(x, c):
+    def add(a, b, out):
+        return a + b
+
+    for _ in range(2):
+        add(c, 1.0, c)
+        add = np.add
+    return np.sum(x * c)
+
+
+def writes_by_an_inner_function_that_another_one_binds(x, c):
+    def add(a, b, out):
+        return a + b
+
+    def change():
+        nonlocal add
+        add = np.add
+
+    change()
+    add(c, 1.0, c)
+    return np.sum(x * c)
+
+
+def writes_by_what_an_object_holds(x, c):
+    Plain().apply(c, 1.0, c)
+    Holder(np.add).apply(c, 1.0, c)
+    return np.sum(x * c)
+
+
+def writes_by_what_a_record_holds(x, c):
+    Plain().apply(c, 1.0, c)
+    Held(np.add).apply(c, 1.0, c)
+    return np.sum(x * c)
+
+
+def writes_by_what_a_class_holds(x, c):
+    Plain().apply(c, 1.0, c)
+    Holding().apply(c, 1.0, c)
+    return np.sum(x * c)
+
+
+def writes_by_a_method_of_another_name(x, c):
+    mean = c.mean
+    mean(0, None, c[:1].reshape(()))
+    return np.sum(x * c)
 
 
 def writes_by_a_method(x, c):
