@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import types
 import warnings
 from typing import Any
 
 import numpy as np
+
+from autodiff.mutation.held_arrays import owner_of
 
 SMALL = 4096
 """Up to how many bytes of an array each variable that reaches it compares by itself."""
@@ -55,13 +58,20 @@ class ArrayContent:
                 x.strides = self._strides
         if self.held == _bytes_of(x):
             return
-        is_writeable = x.flags.writeable
-        if not is_writeable:  # to set it is an error in memory that no array owns
-            x.flags.writeable = True
         before = np.frombuffer(self.held, self._dtype).reshape(self._shape, order=self._order)
-        x.view(np.ndarray)[...] = before
-        if not is_writeable:
-            x.flags.writeable = False
+        _writeable(x)[...] = before
+
+
+def _writeable(x: np.ndarray) -> np.ndarray:
+    """Return a view of an array that may be written into, also of a read-only one."""
+    view = x.view(np.ndarray)
+    if x.flags.writeable:
+        return view
+    if isinstance(owner_of(x), np.ndarray):  # NumPy refuses to mark a view by `as_strided`
+        memory = x.__array_interface__ | {"data": (x.ctypes.data, False)}
+        return np.asarray(types.SimpleNamespace(__array_interface__=memory))
+    view.flags.writeable = True
+    return view
 
 
 def is_large(x: np.ndarray) -> bool:

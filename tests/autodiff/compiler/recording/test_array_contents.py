@@ -61,6 +61,22 @@ def test_memory_that_no_array_owns_is_put_back(make):
         assert np.all(held[0] == k + 1.0)
 
 
+def test_a_read_only_window_is_put_back():
+    own = np.zeros(8)
+    before = np.lib.stride_tricks.sliding_window_view(own, 3)  # it is put back before `own`
+
+    def loss(x):
+        s = np.sum(before[0])
+        own[0] += 1.0
+        return x**2 * (s + np.sum(before))
+
+    compiled = compile(lambda x: gradient(loss, x))
+    for k in range(3):
+        assert compiled(1.0) == 2.0 * (2 * k + 1)
+        assert own[0] == k + 1.0
+    assert not before.flags.writeable
+
+
 @pytest.mark.parametrize("form", ["small", "large"])
 def test_a_shape_that_is_set_in_place_is_put_back(form):
     x = ARRAYS[form]()
