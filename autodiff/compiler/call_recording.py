@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import sys
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -111,7 +111,7 @@ def recorded(
     variables = [v for v in found.values() if anew is None or not anew.owns(v.container)]
     varying.note(arguments, given, variables)
     # Another thread would read what variables are bound to meanwhile.
-    may_bind = threading.active_count() == 1
+    may_bind = len(sys._current_frames()) == 1
     watch, states = Watch(places, is_proved(places)), generator_states(arguments)
 
     def attempt(strict: bool = False) -> tuple:

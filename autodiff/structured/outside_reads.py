@@ -71,7 +71,7 @@ class OutsideReads:
         places += [(guarded_value(d, name, g), x, name) for d, name, x in cells]
         for now, then, name in places:
             if not _is_as_before(now, then):
-                what = f"{name!r}, which" if type(name) is str and name else "what"
+                what = f"the {name!r} that" if type(name) is str and name else "what"
                 raise DifferentiationError(
                     f"{g.__qualname__}: its pullback traces it again, and {what} it reads has "
                     "changed since it was called, so its gradient would be wrong. Take the "

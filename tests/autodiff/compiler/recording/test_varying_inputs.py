@@ -1,6 +1,9 @@
 """Integers and outer numbers that differ from call to call: programs do what tracing does."""
 
+import _thread
 import random
+import sys
+import threading
 import warnings
 
 import numpy as np
@@ -437,3 +440,38 @@ def test_a_default_that_a_helper_has_too():
     for k in range(16):
         space["change"](k)
         np.testing.assert_allclose(step(W), np.full(3, 2.0 * (0.5 + k // 4)))
+
+
+BUSY = """
+import numpy as np
+RATE = 1.0
+
+def f(w):
+    return np.sum(w) * RATE
+"""
+
+
+def test_other_threads_see_no_traced_values():
+    """Threads that `threading` does not know count, too."""
+    interval = sys.getswitchinterval()
+    space, seen, done, ended = made_in(BUSY), set(), [], threading.Event()
+
+    def look():
+        while not done:
+            seen.add(type(space["RATE"]))
+        ended.set()
+
+    f = space["f"]
+    compiled = compile(lambda w: gradient(f, w), backend="python")
+    sys.setswitchinterval(1e-5)
+    try:
+        _thread.start_new_thread(look, ())
+        for k in range(8):
+            space["RATE"] = float(k)
+            np.testing.assert_array_equal(compiled(W), np.full(3, float(k)))
+    finally:
+        sys.setswitchinterval(interval)
+        done.append(True)
+    assert ended.wait(10)
+    assert seen == {float}
+    assert compiled.variants == 8
