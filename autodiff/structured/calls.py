@@ -47,8 +47,7 @@ from autodiff.structured.levels import Callee, call_at_levels, has_levels
 from autodiff.structured.list_arguments import ListArgument
 from autodiff.structured.program_runs import ProgramRun
 from autodiff.structured.separate_loops import in_parts
-from autodiff.structured.settings import Settings
-from autodiff.structured.traced_times import TracedTimes
+from autodiff.structured.settings import Settings, TracedTimes
 from autodiff.trace.checks.decisions import UnnotedCall
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import is_recording, program_tape

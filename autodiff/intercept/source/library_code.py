@@ -24,12 +24,13 @@ def is_ours(g: types.FunctionType) -> bool:
 
 def is_of_library(x: Any) -> bool:
     """Whether a class or a module belongs to Python itself or an installed package."""
-    module = x if isinstance(x, types.ModuleType) else sys.modules.get(x.__module__)
-    if module is None or module.__name__ == "__main__":
+    name = x.__name__ if isinstance(x, types.ModuleType) else x.__module__
+    module = x if isinstance(x, types.ModuleType) else sys.modules.get(name)
+    if module is None or name == "__main__":
         return False
     file = getattr(module, "__file__", None)
     if file is None:  # Python's own, or one that the user has made of a text
-        package = module.__name__.partition(".")[0]
+        package = name.partition(".")[0]
         file = getattr(sys.modules.get(package), "__file__", None)
         if file is None:
             return package in _OF_PYTHON
