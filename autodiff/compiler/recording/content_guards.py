@@ -305,6 +305,8 @@ def _rows_of_container(x: Any) -> list[_Row]:
 
 def is_of_users(kind: type) -> bool:
     """Whether a class is the user's, and its objects hold values in attributes."""
+    if not isinstance(kind.__module__, str):  # a class of functions that Cython makes
+        return False
     if kind.__module__.partition(".")[0] in OURS or is_of_library(kind):
         return False
     return facts_of(kind).has_fields
