@@ -150,6 +150,8 @@ class CallRecord:
         """Add a program."""
         is_useless = bool(self.variants) and self.hits == self.hits_before
         self.useless = self.useless + 1 if is_useless else 0
+        if self.useless == MOST_VARIANTS:
+            self.why = _OTHER_WAYS
         self.hits_before, self.misses = self.hits, 0
         self.forget(MOST_VARIANTS - 1)
         self.variants = [variant, *self.variants]
@@ -159,8 +161,10 @@ class CallRecord:
         self.misses += 1
         is_frequent = self.misses > _MOST_MISSES and self.misses > self.hits - self.hits_before
         if is_frequent and max(len(self.variants), 2 * self.useless) >= MOST_VARIANTS:
-            self.why = "most calls take another path through the function, or have other shapes"
+            self.why = _OTHER_WAYS
 
+
+_OTHER_WAYS = "most calls take another path through the function, or have other shapes"
 
 records: dict[tuple, CallRecord] = caches.register("records", {})
 """(the derivative, the parts of the function, the form of its arguments) → the record."""

@@ -110,7 +110,7 @@ def test_a_function_that_takes_another_way_each_time_is_left_alone():
     def f(x, n):
         return x * np.ones((n, 1)).sum()
 
-    for n in range(1, 3000):
+    for n in range(1, 40):
         assert gradient(f, 1.0, n, argnums=0) == n
     assert "another path" in record_of(f).why
 
