@@ -111,7 +111,7 @@ def recorded(
     variables = [v for v in found.values() if anew is None or not anew.owns(v.container)]
     varying.note(arguments, given, variables)
     # Another thread would read what variables are bound to meanwhile.
-    may_bind = len(sys._current_frames()) == 1
+    may_bind = _is_only_thread()
     watch, states = Watch(places, is_proved(places)), generator_states(arguments)
 
     def attempt(strict: bool = False) -> tuple:
@@ -169,6 +169,11 @@ def recorded(
     for effect_of_call in tape.late:  # nothing can fail any more
         effect_of_call()
     return variant, outputs.value
+
+
+def _is_only_thread() -> bool:
+    """Whether there are no other threads, also none that `threading` does not know."""
+    return len(sys._current_frames()) == 1
 
 
 def _outer_reads(

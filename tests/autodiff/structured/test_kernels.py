@@ -275,10 +275,10 @@ def test_only_what_was_broadcast_is_summed(kernel: Callable, traced: Callable) -
     for found, expected in zip(gradient(kernel, *given), traced(kernel, *given), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
     program = Structured(kernel, (None,) * 3, tuple(given), (0, 1, 2))
-    ProgramRun(program, kernel, (None,) * 3, tuple(given)).swept([1.0])
+    ProgramRun(program, kernel, kernel, (None,) * 3, tuple(given)).swept([1.0])
     sweep = program.source[program.source.index("def backward") :]
     assert 0 < sweep.count("fitted(") <= 3
-    ProgramRun(program, kernel, (None,) * 3, tuple(given)).swept([1.0])
+    ProgramRun(program, kernel, kernel, (None,) * 3, tuple(given)).swept([1.0])
     assert program.source.endswith(sweep)
 
 
