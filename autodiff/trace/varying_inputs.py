@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.closures.captured_values import content_of
 from autodiff.trace.pytree import parts_of
 
 _NUMBERS = frozenset({int, float, complex, bool, np.float64, np.float32, np.int64})
@@ -93,14 +94,6 @@ class VaryingInputs:
 def _differ(a: Any, b: Any) -> bool:
     """Whether two numbers, or identities of what is none, are not the same."""
     return a is not b and (type(a) is not type(b) or a != b)
-
-
-def content_of(cell: types.CellType) -> Any:
-    """Return what a cell holds; None if it is empty."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
 
 
 def _integers_in(x: Any, seen: set[int]) -> Iterator[int]:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.closures.captured_values import content_of
 from autodiff.compiler.recording.dependency import Dependency
-from autodiff.trace.varying_inputs import VaryingInputs, content_of
+from autodiff.trace.varying_inputs import VaryingInputs
 
 _SIMPLE = (int, float, complex, str, bytes, bool, type(None))
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.closures.captured_values import with_cells
+from autodiff.closures.captured_values import content_of, with_cells
 from autodiff.compiler.compile_errors import NotRecordedError
 from autodiff.compiler.recording.content_guards import exactly
 from autodiff.compiler.recording.dependency import Dependency
@@ -30,7 +30,7 @@ from autodiff.mutation.written_arguments import has_parts, known_twice
 from autodiff.trace.pytree import parts_of, rebuilt
 from autodiff.trace.trace_stack import owner_id
 from autodiff.trace.tracer import bare, is_tracer
-from autodiff.trace.varying_inputs import VaryingInputs, content_of
+from autodiff.trace.varying_inputs import VaryingInputs
 
 _BY_VALUE = (int, str, bytes, bool)
 _SIMPLE = (int, float, complex, str, bytes, bool, type(None))

@@ -170,7 +170,6 @@ def _keeping(g: Callable) -> Callable:
 _MAKING_TEXTS = frozenset({"__add__", "__mod__", "format", "format_map", "replace"})
 
 
-C_METHOD = type(re.compile("").sub)  # another type than other methods made in C have
 OWNERS = frozenset({str, re.Pattern, re.Match})
 """The classes whose methods make texts of texts."""
 

@@ -69,11 +69,6 @@ class Order:
         return place <= other or bool(loops and others and loops[0] is others[0])
 
 
-def binds(body: list, slot: Slot) -> bool:
-    """Whether statements bind a variable, also as the target of a loop."""
-    return slot in bound_in(body)
-
-
 def bound_in(body: list) -> set[Slot]:
     """Return the variables that statements bind, also as targets of loops."""
     found: set[Slot] = set()

@@ -37,7 +37,6 @@ from autodiff.structured.form.function_ir import (
     without_tuples,
 )
 from autodiff.structured.form.known_functions import CALLED
-from autodiff.structured.form.order import binds
 from autodiff.structured.writing.activity import is_active, is_unchanged_by
 from autodiff.structured.writing.carried_arrays import origin_of
 from autodiff.structured.writing.forward_writer import ForwardWriter
@@ -238,12 +237,12 @@ class ProgramWriter(ForwardWriter):
 
     def target_of(self, node: For) -> str:
         """Return the loop variable of the sweep; ``_`` if the body rebinds the user's."""
-        return "_" if binds(node.body, node.slot) else node.slot.name
+        return "_" if self.order.rebinds_its_variable(node) else node.slot.name
 
     def _backward_body(self, node: For | While, head: str) -> None:
         """Write the sweep of the body of a loop, which may read the loop variable."""
         outer = self.loops
-        if isinstance(node, For) and not binds(node.body, node.slot):
+        if isinstance(node, For) and not self.order.rebinds_its_variable(node):
             self.loops = [*outer, node.slot]
         k = len(bodies_of(node)) - 1  # the test of a `while` has no sweep
         self.out.inside(head, functools.partial(self._backward_branch, node, k))
