@@ -27,6 +27,7 @@ from autodiff import caches
 from autodiff.dispatch import call as calls
 from autodiff.errors import DifferentiationError, OutputError, lost_value
 from autodiff.trace.checks.number_classes import INSTANCES, check_matrix, computes_itself
+from autodiff.trace.sequence_patterns import mark
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import Tracer, bare, is_tracer
 from chainrules_core.interpreter.quiet import quiet
@@ -36,6 +37,7 @@ MEANING = ("__array_ufunc__", "__array_wrap__", "__mul__", "__add__")
 """What gives the numbers of an instance a meaning that a plain array would lose."""
 
 
+@mark
 class ArrayInstance:
     """An instance of a subclass of ``np.ndarray`` whose elements are traced.
 

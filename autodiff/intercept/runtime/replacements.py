@@ -81,6 +81,7 @@ from autodiff.mutation import identity
 from autodiff.mutation.escape_check import object_holds_traced
 from autodiff.trace.checks.conversions import TracedBytes, TracedText
 from autodiff.trace.labelled_data import TABLES_OF
+from autodiff.trace.sequence_patterns import NoTracedNumber
 from autodiff.trace.trace_stack import check_free, passing, program_tape
 from autodiff.trace.tracer import bare, is_tracer
 from chainrules_core import (
@@ -687,6 +688,7 @@ _CALLED_BY_NAME: tuple[Callable, ...] = (
 _HELPERS: dict[str, Any] = {
     **{f.__name__: f for f in _CALLED_BY_NAME},
     "special": get_attribute,
+    NoTracedNumber.__name__: NoTracedNumber,
     "known": call_site_cache.known,
     "replaced": call_site_cache.replaced,
     **{f"known_{name}": had for name, had in call_site_cache.made_of.items()},

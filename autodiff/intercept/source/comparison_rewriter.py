@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from autodiff.intercept.source.ast_helpers import called, copied, located
+from autodiff.intercept.source.ast_helpers import called, copied, helper, located, named
 from autodiff.intercept.source.integer_inference import IntegerNames
 from autodiff.python_operators import COMPARISONS
+from autodiff.trace.sequence_patterns import ARRAYS_MATCH, NoTracedNumber
 
 _IDENTITY = (ast.Is, ast.IsNot)
 
@@ -57,6 +58,18 @@ class ComparisonRewriter(ast.NodeTransformer):
         node.subject = subject
         node.cases = [self.visit(case) for case in node.cases]
         return node
+
+
+class _SequencePatterns(ast.NodeTransformer):
+    def visit_MatchSequence(self, node: ast.MatchSequence) -> ast.AST:
+        self.generic_visit(node)
+        of = named(helper(NoTracedNumber.__name__))
+        return ast.copy_location(ast.MatchClass(of, [node], [], []), node)
+
+
+def without_numbers(pattern: ast.pattern) -> ast.pattern:
+    """Return a pattern whose sequence patterns match no traced number, if arrays match them."""
+    return _SequencePatterns().visit(pattern) if ARRAYS_MATCH else pattern
 
 
 def _seen_by_identity(sides: list[ast.expr], ops: list[ast.cmpop]) -> list[bool]:

@@ -27,7 +27,7 @@ from autodiff.intercept.source.ast_helpers import (
     located,
     named,
 )
-from autodiff.intercept.source.comparison_rewriter import ComparisonRewriter
+from autodiff.intercept.source.comparison_rewriter import ComparisonRewriter, without_numbers
 from autodiff.intercept.source.integer_inference import IntegerNames
 from autodiff.intercept.source.name_bindings import dotted, names_in, own_names
 from autodiff.python_operators import BINARY, UNARY
@@ -349,7 +349,7 @@ class _Rewriter(ComparisonRewriter, ast.NodeTransformer):
         return seen
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
-        # Patterns are no expressions, though they hold some.
+        node.pattern = without_numbers(node.pattern)  # no expression, though it holds some
         if node.guard is not None:
             node.guard = self.condition(node.guard)
         node.body = self.statements(node.body)

@@ -578,6 +578,13 @@ class CallReader(SequenceReader):
         return self.emit(op, BOOL)
 
     def _sum(self, items: tuple, start: Any = None) -> Value:
+        if SUM_TAKES_ERRORS_ALONG:
+            given = items if start is None else (start, *items)
+            floats = [x for x in given if type(x) is Value and float in x.kind.classes]
+            if len(floats) > 2:  # the sum of two has no error that it could take along
+                if not all(type(x) is Value and x.kind.is_scalar for x in given):
+                    raise UnsupportedError("a sum of floats and other objects")
+                return self.read_call(sum, [self.new_list(list(given))], {})
         total = self.const(0) if start is None else start
         for x in items:
             if is_object(x) or is_object(total):
@@ -587,8 +594,6 @@ class CallReader(SequenceReader):
                         "an operator that the class of an object does not define"
                     )
                 continue
-            if SUM_TAKES_ERRORS_ALONG and (isinstance(x, tuple) or float in x.kind.classes):
-                raise UnsupportedError("a sum of floats")
             total = self.binary(operator.add, total, x)
         return total
 

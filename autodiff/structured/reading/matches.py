@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.reading.jumps import COMPOUND, classes_in, with_bodies
+from autodiff.trace.sequence_patterns import SEQUENCES
 
 _MOST_CASES, _MOST_GUARDS = 32, 4  # each guard duplicates the cases after it
 
@@ -116,7 +117,7 @@ def _match(
             raise UnsupportedError("* in a pattern")
         n = ast.Constant(len(pattern.patterns))
         tests += [
-            _called(isinstance, value, _constant(Sequence)),
+            _called(isinstance, value, _constant(SEQUENCES)),
             ast.UnaryOp(ast.Not(), _called(isinstance, value, _constant(_TEXTS))),
             ast.Compare(_called(len, value), [ast.Eq()], [n]),
         ]

@@ -7,12 +7,14 @@ store ``kept``.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
 from autodiff.structured.form.kinds import INT, Kind, UnsupportedError
 from autodiff.structured.native.containers.known_dicts import DictOperations, width_of_item
 from autodiff.structured.native.llvm import memory
@@ -381,17 +383,56 @@ class ListOperations(DictOperations):
         if is_other or letter_of(kind) not in "dzs":
             raise UnsupportedError("a sum of these items")
         letter = letter_of(kind)
+        has_errors = SUM_TAKES_ERRORS_ALONG and float in kind.classes
+        if has_errors and letter != "d":
+            raise UnsupportedError("a sum of complex numbers and floats")
         wide = "d" if letter == "s" else letter  # the sum may be an integer
-        held = TYPES[letter]
-        total = code.stored(constant(held, 0.0))
-        with code.counted(self.length(xs)) as i:
-            b.store(b.fadd(b.load(total, typ=held), self._item_at(xs, i).value), total)
-        value = self.scalars.converted(Number(kind, letter, b.load(total, typ=held)), wide)
+        add_all = self._added_with_errors if has_errors else self._added
+        value = self.scalars.converted(Number(kind, letter, add_all(xs, TYPES[letter])), wide)
         result = Number(Kind(kind.classes | {int}), wide, value)
         tag = self._highest_tag(xs) if has_tag(kind) else tag_of(code, Number(kind, letter, None))
         is_empty = code.equal(self.length(xs), code.whole(0))
         result.tag = b.select(is_empty, code.whole(TAGS[int]), tag)  # sum([]) is 0
         return result
+
+    def _added(self, xs: ListRef, held: Any) -> Any:
+        b, total = self.b, self.code.stored(constant(held, 0.0))
+        with self.code.counted(self.length(xs)) as i:
+            b.store(b.fadd(b.load(total, typ=held), self._item_at(xs, i).value), total)
+        return b.load(total, typ=held)
+
+    def _added_with_errors(self, xs: ListRef, held: Any) -> Any:
+        """Add as Python does: the rounding errors of its floats are added at the end.
+
+        The first number of NumPy ends this: the errors so far are added before it.
+        """
+        code, b = self.code, self.b
+        zero = constant(held, 0.0)
+        total, error = code.stored(zero), code.stored(zero)
+        are_pythons = code.stored(code.whole(1))
+
+        def with_error(t: Any, e: Any) -> Any:
+            size = self.scalars.library("fabs", [e], "d")
+            is_kept = b.fcmp_ordered("<", size, constant(held, math.inf))
+            is_kept = b.and_(is_kept, b.fcmp_ordered("!=", e, zero))
+            return b.select(is_kept, b.fadd(t, e), t)
+
+        with code.counted(self.length(xs)) as i:
+            item = self._item_at(xs, i)
+            x, tag = item.value, tag_of(code, item)
+            before, e = b.load(total, typ=held), b.load(error, typ=held)
+            is_float = code.equal(tag, code.whole(TAGS[float]))
+            is_pythons = b.or_(is_float, code.equal(tag, code.whole(TAGS[int])))
+            was_pythons = code.equal(b.load(are_pythons, typ=I64), code.whole(1))
+            goes_on = b.and_(was_pythons, is_pythons)
+            b.store(b.select(goes_on, code.whole(1), code.whole(0)), are_pythons)
+            after = b.fadd(before, x)
+            added = b.fsub(after, before)  # D. E. Knuth's two-sum
+            lost = b.fadd(b.fsub(before, b.fsub(after, added)), b.fsub(x, added))
+            carried = b.select(is_float, b.fadd(e, lost), e)
+            b.store(b.select(goes_on, carried, zero), error)
+            b.store(b.select(goes_on, after, b.fadd(with_error(before, e), x)), total)
+        return with_error(b.load(total, typ=held), b.load(error, typ=held))
 
     def _sum_of_integers(self, xs: ListRef) -> Number:
         total, kind = self.code.stored(self.code.whole(0)), INT

@@ -119,8 +119,8 @@ def arrays_are_none(x: Any) -> Any:
         match x[k : k + 2]:
             case [a, b]:
                 v = v + a * b
-            case a:
-                v = v + a[0] * k
+            case whole:
+                v = v + whole[0] * k
     return v
 
 
