@@ -224,7 +224,7 @@ class CallReader(SequenceReader):
             made = self.sum_of_items(items)  # type: ignore[arg-type] # it is one
             added.extend(self._arrays_in(made) if type(made) is Items else [])
 
-        if isinstance(items, ast.ListComp) and not SUM_TAKES_ERRORS_ALONG:
+        if isinstance(items, ast.ListComp):
             self.forbid_writes(added, read, made_there=True)
         if made is NotImplemented:
             (given,) = self._arguments_of(sum, node)

@@ -11,9 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
 from autodiff.intercept.source.set_displays import frozen_set_in, is_unknown
 from autodiff.structured.form.function_ir import Items, Named, Value, known
-from autodiff.structured.form.kinds import BOOL, INT, UnsupportedError, kind_of, samples
+from autodiff.structured.form.kinds import (
+    BOOL,
+    INT,
+    MixedKindsError,
+    UnsupportedError,
+    kind_of,
+    samples,
+)
 from autodiff.structured.form.known_functions import order_of, sorted_keys
 from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.sequences import is_sequence
@@ -179,13 +187,18 @@ class ComprehensionReader(LoopReader):
     def sum_of_items(self, node: ast.ListComp) -> Any:
         """Read the sum of a comprehension of numbers: a loop adds each as Python does.
 
-        Return NotImplemented if the sum is 0 and then an array, and the items or a list of them if
-        their number is known.
+        Return NotImplemented if the sum is 0 and then an array, or one of floats whose rounding
+        errors are taken along, and the items or a list of them if their number is known.
         """
         at = ast.copy_location(ast.ListComp(node.elt, node.generators), node.elt)
         if place_of(at) in self.assumed.peeled:
             return NotImplemented
-        return self._comprehended(at, adds=True)
+        total = self._comprehended(at, adds=True)
+        if SUM_TAKES_ERRORS_ALONG and type(total) is Value and float in total.kind.classes:
+            error = MixedKindsError()  # a list is summed instead, as for a 0 and then an array
+            error.loop = place_of(at)
+            raise error
+        return total
 
     def _comprehended(self, node: ast.ListComp, adds: bool = False) -> Any:
         """Read a comprehension as items, or as a loop that appends to a list or adds to 0."""

@@ -61,7 +61,8 @@ def test_first_calls_are_right_if_they_give_up(monkeypatch, f, n):
     difference = (f(0.7 + 1e-6, n) - f(0.7 - 1e-6, n)) / 2e-6
     np.testing.assert_allclose(found, difference, rtol=1e-4, atol=1e-8)
     if compiled.variants == 0:
-        assert "more than 0." in compiled.eager_because
+        why = compiled.eager_because
+        assert "more than 0." in why or "its loops run from their source" in why
         assert "straight line" not in {loop.state for loop in compiled.report().loops}
     np.testing.assert_allclose(compiled(0.8), gradient(f, 0.8, n, argnums=0), rtol=1e-9)
 
@@ -188,6 +189,7 @@ def test_automatic_compilation_has_as_long_as_all_calls_took(monkeypatch):
 
     monkeypatch.setattr(program_builder, "Budget", Noted)
     monkeypatch.setattr(Settings, "enabled", True)
+    monkeypatch.setattr(Settings, "seconds", 0.0)
     call_records.records.clear()
     for _ in range(60):
         gradient(f, 0.7, 30, argnums=0)

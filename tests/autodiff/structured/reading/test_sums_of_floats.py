@@ -52,6 +52,15 @@ def of_a_long_list(x: Any) -> Any:
     return sum(made) + sum(v * v for v in made)
 
 
+def of_comprehensions(x: Any) -> Any:
+    weights, made = [0.1, 0.2, 0.7, 1e-17] * 20, [x[0]]
+    for k in range(30):
+        made.append(
+            sum(w * v for w, v in zip(weights, made, strict=False)) + sum([v * k for v in x])
+        )
+    return made[-1] + sum([w * float(k) for k, w in enumerate(weights)]) * x[1]
+
+
 def cancelling(x: Any) -> Any:
     """Only with the errors is this not 0."""
     total = 0.0
@@ -60,7 +69,15 @@ def cancelling(x: Any) -> Any:
     return total
 
 
-PROGRAMS = [of_two, of_three, with_start, of_numpys_numbers, of_a_long_list, cancelling]
+PROGRAMS = [
+    of_two,
+    of_three,
+    with_start,
+    of_numpys_numbers,
+    of_a_long_list,
+    of_comprehensions,
+    cancelling,
+]
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
