@@ -77,7 +77,7 @@ test-methods: export CHAINRULES_METHODS = all
 test-methods: $(VENV)/.installed-test ## compare the methods of all distributions with differences
 	$(PYTEST) $(PARALLEL) tests/chainrules/coverage/test_methods.py $(ARGS)
 
-pythons: $(VENV)/.created ## run the tests of programs and of the core with each other Python that is found
+pythons: $(VENV)/.created ## run the tests of programs, loops and the core with each other Python that is found
 	@MAKEFLAGS= $(PY) tools/pythons.py $(ARGS)
 
 lint: $(VENV)/.installed-dev ## check style and format, and the spelling and the words of all prose

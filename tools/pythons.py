@@ -20,6 +20,10 @@ VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 TESTS = (
     "tests/programs tests/seeds tests/chainrules_core "
     "tests/autodiff/closures/test_outer_assignments.py "
+    "tests/autodiff/trace/test_sequence_patterns.py "
+    "tests/autodiff/structured/reading/test_sums_of_floats.py "
+    "tests/autodiff/structured/reading/test_matches.py "
+    "tests/autodiff/structured/test_generated.py "
     "tests/autodiff/compiler/recording/test_executed_code.py"
 )
 _SHOWS_VERSION = (
