@@ -77,7 +77,7 @@ class Proof:
         self.classes = UserClasses()
         self._functions: dict[int, types.FunctionType] = {}
         given: tuple[Any, ...] = ()
-        first = f
+        first: Any = f
         if type(first) is functools.partial:
             first, given = first.func, (*first.args, *first.keywords.values())
         if type(first) is types.MethodType:

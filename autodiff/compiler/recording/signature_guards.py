@@ -181,9 +181,9 @@ class Inputs:
                 self._unless(f"{source} is not {self.names.of(f, 'f')}")
                 return f
             n, self._n_integers = self._n_integers, _MANY  # what it holds does not count
-            made = self._method(f, source) if kind is types.MethodType else self._partial(f, source)
+            taken = (self._method if kind is types.MethodType else self._partial)(f, source)
             self._n_integers = n
-            return made
+            return taken
         self.names.call(f, source)
         defaults, named = f.__defaults__ or (), f.__kwdefaults__ or {}
         self._unless(f"len({source}.__defaults__ or ()) != {len(defaults)}")
