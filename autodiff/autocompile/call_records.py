@@ -152,7 +152,11 @@ class CallRecord:
         self.threshold = _BACKOFF * self.spent
 
     def note_program(self, variant: Any) -> None:
-        """Add a program."""
+        """Add a program; tell objects apart if those that they share are too many."""
+        if self.is_shared and len(self.variants) == MOST_VARIANTS:
+            self.why = _OTHER_WAYS
+            self.forget(0)
+            return
         is_useless = bool(self.variants) and self.hits == self.hits_before
         self.useless = self.useless + 1 if is_useless else 0
         if self.useless == MOST_VARIANTS:

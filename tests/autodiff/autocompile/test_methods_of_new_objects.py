@@ -1,5 +1,6 @@
 """Methods of objects made anew, and partial functions of other data: one program serves them."""
 
+import copy
 import functools
 
 import numpy as np
@@ -195,3 +196,60 @@ def test_objects_with_functions_of_their_own():
     for _ in range(12):
         for model in models:
             np.testing.assert_allclose(*both(lambda m=model: gradient(m.loss, W)), rtol=1e-9)
+
+
+def test_many_shapes_make_programs_for_each_object():
+    models = [changed(0) for _ in range(call_records.MOST_VARIANTS + 2)]
+    for k, model in enumerate(models):
+        model.X, model.y = X[: k + 3], Y[: k + 3]
+    for _ in range(8):
+        for model in models:
+            np.testing.assert_allclose(*both(lambda m=model: gradient(m.loss, W)), rtol=1e-9)
+    records = call_records.records.values()
+    assert sum(bool(record.variants) for record in records if not record.is_shared) == len(models)
+    assert hits() > 20
+
+
+class Node:
+    """Objects that refer to each other, and return themselves."""
+
+    def __init__(self, k):
+        self.k, self.other, self.note = k, self, "unread"
+
+    def cyclic(self, w):
+        return np.sum(w * self.k) * self.other.k
+
+    def with_self(self, w):
+        return np.sum(w * self.k), self
+
+    def with_copy(self, w):
+        made = copy.copy(self)
+        made.k = 2.0
+        return np.sum(w * self.k), made
+
+    def of_argument(self, w, node):
+        return np.sum(w * self.k * node.k)
+
+
+@pytest.mark.parametrize("name", ["cyclic", "with_self", "with_copy"])
+def test_objects_in_results(name):
+    for k in range(16):
+        node = Node(0.5 * k)
+        node.note = f"note {k}"
+        if name == "cyclic":
+            np.testing.assert_allclose(*both(lambda n=node: gradient(n.cyclic, W)))
+            continue
+        (_, found), gradient_found = value_and_gradient(getattr(node, name), W, has_aux=True)
+        np.testing.assert_allclose(gradient_found, np.full(3, node.k))
+        assert found.note == f"note {k}"
+        assert (found is node) == (name == "with_self")
+
+
+def test_the_object_of_a_method_is_an_argument_too():
+    for k in range(16):
+        node, other = Node(0.5 * k), Node(2.0)
+        node.array, other.array = np.zeros(k), np.zeros(2 * k)
+        for given in (node, other):
+            found, wanted = both(lambda n=node, g=given: gradient(n.of_argument, W, g))
+            np.testing.assert_allclose(found[0], wanted[0])
+            assert np.shape(found[1].array) == np.shape(wanted[1].array)
