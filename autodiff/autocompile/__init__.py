@@ -65,7 +65,7 @@ def why_not(f: Callable) -> str:
     if type(f) not in FUNCTIONS:
         return f"it is no function written in Python, but a {type(f).__name__}"
     try:
-        Proof(f)
+        Proof(f, takes_parts=True)
     except Impurity as doubt:
         return str(doubt)
     except Exception as error:

@@ -9,6 +9,8 @@ import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from autodiff import caches
 from autodiff.trace.varying_inputs import VaryingInputs
 from chainrules_core.interpreter.quiet import raising
@@ -63,6 +65,8 @@ class CallRecord:
     parts : tuple
         The objects that identify the function, kept alive once there are programs so that their
         ids are not reused. (Before that, a later function may be counted with this one.)
+    is_shared : bool
+        Whether it is that of a method of several objects, or of partial functions of several data.
     why : str
         Why the function must be traced; empty if it need not.
     variants : list
@@ -72,12 +76,13 @@ class CallRecord:
     """
 
     __slots__ = (
-        "as_written", "calls", "failures", "fastest", "hits", "hits_before", "misses", "parts",
-        "recorded", "scale", "threshold", "useless", "variants", "varying", "why",
+        "as_written", "calls", "failures", "fastest", "hits", "hits_before", "is_shared", "misses",
+        "parts", "recorded", "scale", "threshold", "useless", "variants", "varying", "why",
     )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, is_shared: bool = False) -> None:
         self.parts: tuple = ()
+        self.is_shared = is_shared
         self.variants: list[Any] = []
         self.why = ""
         self.calls = self.hits = self.misses = self.failures = 0
@@ -147,7 +152,11 @@ class CallRecord:
         self.threshold = _BACKOFF * self.spent
 
     def note_program(self, variant: Any) -> None:
-        """Add a program."""
+        """Add a program; tell objects apart if those that they share are too many."""
+        if self.is_shared and len(self.variants) == MOST_VARIANTS:
+            self.why = _OTHER_WAYS
+            self.forget(0)
+            return
         is_useless = bool(self.variants) and self.hits == self.hits_before
         self.useless = self.useless + 1 if is_useless else 0
         if self.useless == MOST_VARIANTS:
@@ -170,19 +179,28 @@ records: dict[tuple, CallRecord] = caches.register("records", {})
 """(the derivative, the parts of the function, the form of its arguments) → the record."""
 
 
-def parts_of(f: Any) -> tuple:
+def parts_of(f: Any, is_shared: bool) -> tuple:
     """Return the objects that identify a function: the same if it is created repeatedly.
 
-    Programs read what it has captured, and its defaults, at each call.
+    Programs read what it has captured, and its defaults, at each call. If `is_shared`, they also
+    read the attributes of the object of a method, and the data among the arguments of a partial
+    function.
     """
     if type(f) is not types.FunctionType:
         if type(f) is functools.partial:
-            named = (*f.keywords, *f.keywords.values())
-            return (*parts_of(f.func), _POSITIONAL, *f.args, _NAMED, *named)
+            held: list[Any] = [*f.args, _NAMED, *f.keywords.values()]
+            held = [type(x) if is_shared and type(x) in _DATA else x for x in held]
+            return (*parts_of(f.func, is_shared), _POSITIONAL, *held, *f.keywords)
         if type(f) is types.MethodType:
-            return (*parts_of(f.__func__), _POSITIONAL, f.__self__)
+            owner = f.__self__
+            owner = type(owner) if is_shared and not isinstance(owner, type) else owner
+            return (*parts_of(f.__func__, is_shared), _POSITIONAL, owner)
         return (f,)
     return f.__code__, f.__globals__
+
+
+_DATA = frozenset({int, float, complex, str, bool, np.ndarray, np.float64, np.float32, np.int64})
+"""Classes of arguments of partial functions that programs read."""
 
 
 @functools.cache
@@ -192,11 +210,11 @@ def _mismatch() -> Any:
     return MISMATCH
 
 
-def entered(key: tuple) -> CallRecord:
+def entered(key: tuple, is_shared: bool) -> CallRecord:
     """Create the record of a key."""
     if len(records) >= _MOST_RECORDS:
         _forget()
-    record = records[key] = CallRecord()
+    record = records[key] = CallRecord(is_shared)
     return record
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -51,13 +52,19 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
     for a in args:
         if type(a) is Tracer or type(a) is FloatTracer:
             return transform(f, args, kwargs, *chosen)
-    key = (transform, *map(id, parts_of(f)), len(args), chosen, *map(type, chosen), *kwargs)
+    is_shared = type(f) is not types.FunctionType
+    form = len(args), chosen, *map(type, chosen), *kwargs
+    key = (transform, *map(id, parts_of(f, is_shared)), *form)
     try:
         record = records.get(key)
     except TypeError:  # unhashable options
         return transform(f, args, kwargs, *chosen)
+    if record is not None and record.is_shared and record.why:  # maybe not for each object
+        is_shared = False
+        key = (transform, *map(id, parts_of(f, is_shared)), *form)
+        record = records.get(key)
     if record is None:
-        record = entered(key)
+        record = entered(key, is_shared)
     if record.variants and not record.why and sys.gettrace() is None and is_mild():
         given = (f, *args, *kwargs.values())
         hits = record.hits + 1

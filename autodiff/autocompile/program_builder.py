@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import types
 from typing import Any
 
 import numpy as np
@@ -39,7 +41,7 @@ def make(record: CallRecord, expected: Any, call: DerivativeCall) -> None:
         record.wait()
         return
     try:
-        proof = Proof(call.f, [*objects.values()])
+        proof = Proof(call.f, [*objects.values()], record.is_shared)
     except Impurity as doubt:
         record.why = str(doubt)
         return
@@ -73,7 +75,7 @@ def make(record: CallRecord, expected: Any, call: DerivativeCall) -> None:
 def _keep(record: CallRecord, variant: Any, f: Any) -> None:
     """Add a program to a record."""
     _make_room(f)
-    record.parts = call_records.parts_of(f)
+    record.parts = call_records.parts_of(f, record.is_shared)
     record.note_program(variant)
 
 
@@ -84,7 +86,7 @@ def _make_room(f: Any) -> None:
     """
     keys = [key for key, record in call_records.records.items() if record.variants]
     old = keys[: max(0, len(keys) - call_records.MOST_PROGRAMS + 1)]
-    code = id(call_records.parts_of(f)[0])
+    code = id(call_records.parts_of(f, is_shared=False)[0])
     alike = [key for key in keys if key[1] == code]
     old += alike[: max(0, len(alike) - call_records.MOST_ALIKE + 1)]
     for key in old:
@@ -103,10 +105,19 @@ def _recorded(record: CallRecord, call: DerivativeCall, proof: Proof) -> Any:
     exact = any(v.program.exact for v in record.variants)
     seconds = min(max(call_records.STALL, 2.0 * record.spent), call_records.LONGEST_STALL)
     budget = Budget(seconds, call_records.MOST_BYTES, may_unroll=True)
+    behind = _behind(f) if record.is_shared else f
     return recorded(
-        derivative, (f, *call.args), call.kwargs, "python", (f,), exact, budget,
+        derivative, (f, *call.args), call.kwargs, "python", (behind,), exact, budget,
         is_proved=proof.names_all_code, varying=record.varying, takes_function=True,
+        takes_parts=record.is_shared,
     )[0]  # fmt: skip
+
+
+def _behind(f: Any) -> Any:
+    """Return the function behind a method or a partial function."""
+    if type(f) is functools.partial:
+        return _behind(f.func)
+    return f.__func__ if type(f) is types.MethodType else f
 
 
 def _matches(variant: Any, given: tuple, expected: Any) -> bool:

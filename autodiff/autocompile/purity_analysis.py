@@ -31,6 +31,7 @@ from autodiff.intercept.runtime.rule_wrappers import has_rule
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library
 from chainrules_core.rules import name_of
+from chainrules_core.tangents.fields import dict_of
 
 _CONSTANTS = frozenset(
     {int, float, complex, str, bytes, bool, type(None), range, slice, type(Ellipsis)}
@@ -52,6 +53,9 @@ class Proof:
         The function.
     objects : sequence
         The objects of user-defined classes among its arguments.
+    takes_parts : bool
+        Whether the arrays among the arguments of a partial function, or among the attributes of the
+        object of a method, are inputs of the program.
 
     Attributes
     ----------
@@ -64,19 +68,23 @@ class Proof:
         If there is no proof.
     """
 
-    def __init__(self, f: Any, objects: Sequence = ()) -> None:
+    def __init__(self, f: Any, objects: Sequence = (), takes_parts: bool = False) -> None:
         self.arrays: list[np.ndarray] = []
+        self._inputs: list[np.ndarray] = []
         # The lowest output position of the library functions that are passed as values, and the
         # most arguments that any function value is called with: they must not meet.
         self.first_output = self.most_given = -1.0
         self.classes = UserClasses()
         self._functions: dict[int, types.FunctionType] = {}
         given: tuple[Any, ...] = ()
-        first = f
-        if type(f) is functools.partial:
-            first, given = f.func, (*f.args, *f.keywords.values())
-        elif type(f) is types.MethodType:
-            first, given = f.__func__, (f.__self__,)
+        first: Any = f
+        if type(first) is functools.partial:
+            first, given = first.func, (*first.args, *first.keywords.values())
+        if type(first) is types.MethodType:
+            first, given = first.__func__, (*given, first.__self__)
+        if takes_parts:
+            held = [x for g in given for x in (g, *dict_of(g).values())]
+            self._inputs = [x for x in held if type(x) is np.ndarray]
         for x in objects:
             self.classes.enter(type(x), False)
         self.value((first, *given), name_of(f))
@@ -198,7 +206,7 @@ class Proof:
 
     def _array(self, x: np.ndarray, label: str) -> None:
         """Record an outer array whose contents must be compared at each call."""
-        if x.nbytes <= SMALL or any(x is known for known in self.arrays):
+        if x.nbytes <= SMALL or any(x is known for known in (*self.arrays, *self._inputs)):
             return  # the program itself compares small ones
         if not x.flags.c_contiguous or x.nbytes + sum(a.nbytes for a in self.arrays) > _LARGEST:
             raise Impurity(f"{label} is too large to be compared at each call")

@@ -182,7 +182,7 @@ def _is_guarded(functions: list) -> bool:
     """Whether everything that functions read from outside can be guarded."""
     for f in functions:
         read = [f]
-        for d in dependencies(f)[0]:
+        for d in dependencies(f).found:
             value = d.value
             if isinstance(value, types.FunctionType):
                 read.append(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from collections.abc import Callable, Sequence
@@ -34,12 +35,14 @@ from autodiff.compiler.recording.ir import (
     is_inexact,
     read_by_guards,
 )
+from autodiff.compiler.recording.mentioned_names import Mentioned
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.compiler.recording.results import Outputs
 from autodiff.compiler.recording.signature_guards import MAY_CHANGE, Inputs, Names
 from autodiff.compiler.tiering.budget import Budget
 from autodiff.compiler.variants import Variant, VariantBuilder
 from autodiff.intercept import intercept
+from autodiff.intercept.runtime.replacements import give_variables
 from autodiff.mutation import written_arguments
 from autodiff.trace.pytree import leaves_of, parts_of
 from autodiff.trace.trace_stack import recording as at_level
@@ -65,6 +68,7 @@ def recorded(
     is_proved: Callable[[set[Place]], bool] = lambda _: False,
     varying: VaryingInputs | None = None,
     takes_function: bool = False,
+    takes_parts: bool = False,
 ) -> tuple[Variant, Any]:
     """Record a call; return a variant, and the result.
 
@@ -91,6 +95,8 @@ def recorded(
     takes_function : bool
         Whether the first argument is the user's function: that of another call has the same code,
         and may have captured something else.
+    takes_parts : bool
+        Whether it may be a method of another object then, or a partial function of other data.
 
     Returns
     -------
@@ -106,25 +112,34 @@ def recorded(
     arguments = (*args, *kwargs.values())
     varying = VaryingInputs() if varying is None else varying
     given = args[0] if takes_function else None
-    outside, places, anew = _outer_reads(f, also, arguments[takes_function:], given)
-    found = {v.place: v for d in outside for v in d.variables()}
-    variables = [v for v in found.values() if anew is None or not anew.owns(v.container)]
+    objects = _objects_in(arguments[takes_function:])
+    if takes_function:
+        objects += _behind(given) if takes_parts else [(given, frozenset())]
+    outside, functions, anew, names = _outer_reads(f, also, objects, given)
+    variables = _variables_in(outside, anew)
     varying.note(arguments, given, variables)
-    # Another thread would read what variables are bound to meanwhile.
-    may_bind = _is_only_thread()
+    is_only_thread, places = _is_only_thread(), places_of(functions)
     watch, states = Watch(places, is_proved(places)), generator_states(arguments)
 
     def attempt(strict: bool = False) -> tuple:
         restored(*states)  # so that each attempt draws the same numbers
         with watch:
-            return _record_once(
+            made = _record_once(
                 f, args, kwargs, budget, keep_loops, strict, outside, varying, bound,
-                takes_function, anew,
+                takes_function, anew, names if takes_parts else None,
             )  # fmt: skip
+        if watch.not_given:
+            raise NotRecordedError(f"{watch.not_given} reads a variable that differs between calls")
+        return made
 
     followed = varying.followed
     while True:
-        bound = [d for d in variables if may_bind and varying.has_variable(d)]
+        # Another thread would read what attributes and captured variables are bound to meanwhile.
+        bound = [
+            d for d in variables if varying.has_variable(d) and (d.is_global or is_only_thread)
+        ]
+        watch.variables = {str(d.name) for d in bound if d.is_global}
+        give_variables(functions, watch.variables)
         taken = {d.place for d in bound}
         fixed = [d for d in outside if d.place not in taken]
         if anew is not None:
@@ -155,15 +170,7 @@ def recorded(
     inputs.names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
     loops = [(owner, not calls.is_one_step) for owner, calls in tape.loops.items()]
     builder = VariantBuilder(f, inputs, outputs, parameters, backend, loops, budget)
-    has_branches = any(s.f is guard and s.args[1] is not has_nan for s in program.steps)
-    can_be_rerun = not any(s.f is effect for s in program.steps)
-    may_change_branch = has_branches and can_be_rerun
-    variant = builder.variant(program, last=not may_change_branch)
-    if may_change_branch and (exact or _changes_branch(variant, arguments)):
-        program.exact = read_by_guards(program.steps)
-        variant = builder.variant(program, last=True)
-    else:
-        builder.promote(variant)
+    variant = _built(builder, program, arguments, exact)
     variant.leaves_arguments = not inputs.are_written
     variant.variables = variables
     for effect_of_call in tape.late:  # nothing can fail any more
@@ -177,34 +184,41 @@ def _is_only_thread() -> bool:
 
 
 def _outer_reads(
-    f: Callable, also: Sequence[Callable], arguments: tuple, given: Any
-) -> tuple[list[Dependency], set[Place], FunctionMadeAnew | None]:
-    """Return the outer variables that functions read, and the places of their code.
+    f: Callable, also: Sequence[Callable], objects: list[tuple[Any, frozenset[str]]], given: Any
+) -> tuple[list[Dependency], list[types.FunctionType], FunctionMadeAnew | None, Mentioned]:
+    """Return the outer variables that functions read, and the functions that may run.
 
-    The third part is about the function `given`; None if something else refers to that, too.
+    `objects` are those among the arguments. The third part is about the function `given`; None if
+    something else refers to that, too. The last one has the names in the code.
 
     Raise if a variable cannot be guarded.
     """
     outside: list[Dependency] = []
-    places: set[Place] = set()
+    run: list[types.FunctionType] = []
     shared: set[int] = set()
     is_alone = type(given) is types.FunctionType
-    objects = _objects_in(arguments)
-    if given is not None:
-        objects.append((given, frozenset()))
-    for k, g in enumerate((f, *also)):
-        read, why_not, functions, found_again = dependencies(g, () if k else objects)
-        is_alone = is_alone and id(given) not in found_again
-        shared |= found_again
-        outside += read
-        places |= places_of(functions)
-        shared |= {id(cell) for h in functions if h is not given for cell in h.__closure__ or ()}
-        if why_not:
-            raise NotRecordedError(f"{name_of(g)} {why_not}")
-        contents = [d.inside for d in read if d.inside is not None]
+    searches = [dependencies(g, () if k else objects) for k, g in enumerate((f, *also))]
+    for k, (g, search) in enumerate(zip((f, *also), searches, strict=True)):
+        is_alone = is_alone and id(given) not in search.found_again
+        shared |= search.found_again
+        outside += search.found
+        run += search.functions
+        shared |= {id(c) for h in search.functions if h is not given for c in h.__closure__ or ()}
+        if search.why_not:
+            raise NotRecordedError(f"{name_of(g)} {search.why_not}")
+        contents = [d.inside for d in search.found if d.inside is not None]
         if not all(c.is_small if k else c.is_whole for c in contents):
             raise NotRecordedError(f"{name_of(g)} reads more than can be compared")
-    return outside, places, FunctionMadeAnew(given, shared) if is_alone else None
+    anew = FunctionMadeAnew(given, shared) if is_alone else None
+    return outside, run, anew, searches[0].names
+
+
+def _variables_in(outside: list[Dependency], anew: FunctionMadeAnew | None) -> list[Dependency]:
+    """Return the variables that can be inputs, each once."""
+    found: dict[Any, Dependency] = {}
+    for v in [v for d in outside for v in d.variables()]:
+        found.setdefault(v.place, v).is_global &= v.is_global
+    return [v for v in found.values() if anew is None or not anew.owns(v.container)]
 
 
 def _objects_in(x: Any) -> list[tuple[Any, frozenset[str]]]:
@@ -229,6 +243,15 @@ def _objects_in(x: Any) -> list[tuple[Any, frozenset[str]]]:
     ]
 
 
+def _behind(f: Any) -> list[tuple[Any, frozenset[str]]]:
+    """Return the function behind a method or partial function, and the objects that this holds."""
+    if type(f) is types.MethodType:
+        return [*_behind(f.__func__), *_objects_in((f.__self__,))]
+    if type(f) is functools.partial:
+        return [*_behind(f.func), *_objects_in((f.args, f.keywords))]
+    return [(f, frozenset())]
+
+
 def generator_states(given: tuple) -> list[tuple[Any, Any]]:
     """Return the random generators among the arguments, with their states."""
     generators = [g for g in leaves_of(given) if isinstance(g, np.random.Generator)]
@@ -251,9 +274,10 @@ def _record_once(
     f: Callable, args: tuple, kwargs: dict[str, Any], budget: Budget,
     keep_loops: bool, strict: bool, outside: list[Dependency], varying: VaryingInputs,
     bound: list[Dependency], takes_function: bool, anew: FunctionMadeAnew | None,
+    mentioned: Mentioned | None,
 ) -> tuple[Recording, Inputs, Outputs, list[str]]:  # fmt: skip
     tape = Recording(strict, budget, keep_loops)
-    inputs = Inputs(tape, Names(), varying)
+    inputs = Inputs(tape, Names(), varying, mentioned)
     parameters = [f"a{i}" for i in range(len(args) + len(kwargs))]
     given = list(zip(parameters, (*args, *kwargs.values()), strict=True))
     traced: list[Any] = []
@@ -261,13 +285,14 @@ def _record_once(
         is_taken = takes_function and not traced
         traced.append(inputs.function(a, name, anew) if is_taken else inputs.traced(a, name))
     variables = [(d, inputs.variable(d)) for d in bound]
-    tape.binds_variables = bool(variables)
+    tape.variables = {d.place: tracer for d, tracer in variables}
     tape.generators = inputs.generators
     named = dict(zip(kwargs, traced[len(args) :], strict=True))
     watched = written_arguments.watch(inputs.containers())
     try:
         for d, tracer in variables:
-            d.bind(tracer)
+            if not d.is_global:
+                d.bind(tracer)
         with at_level(tape):
             y = intercept(f)(*traced[: len(args)], **named)
         outputs = Outputs(tape, y, inputs, [d.value for d in outside])
@@ -293,8 +318,9 @@ def _record_once(
 
 def _released(d: Dependency, tracer: Any, inputs: Inputs) -> bool:
     """Bind a variable to its own value again; return whether the function left it as it was."""
-    is_bound = d.now() is tracer
-    d.bind(d.value)
+    is_bound = d.is_global or d.now() is tracer
+    if not d.is_global:
+        d.bind(d.value)
     return is_bound and inputs.is_unchanged(tracer)
 
 
@@ -305,6 +331,19 @@ def _program(tape: Recording, inputs: Inputs, outputs: Outputs) -> Program:
             if type(x) is Ref and is_inexact(tape.metas[x.i]):
                 steps.append(Step(guard, (x, has_nan, False), None, -1))
     return Program(steps, tape.metas, inputs.numbers, outputs.leaves)
+
+
+def _built(builder: VariantBuilder, program: Program, args: tuple, exact: bool) -> Variant:
+    """Return a variant, with exact results if branches depend on the last bits."""
+    has_branches = any(s.f is guard and s.args[1] is not has_nan for s in program.steps)
+    can_be_rerun = not any(s.f is effect for s in program.steps)
+    may_change_branch = has_branches and can_be_rerun
+    variant = builder.variant(program, last=not may_change_branch)
+    if may_change_branch and (exact or _changes_branch(variant, args)):
+        program.exact = read_by_guards(program.steps)
+        return builder.variant(program, last=True)
+    builder.promote(variant)
+    return variant
 
 
 def _changes_branch(variant: Variant, args: tuple) -> bool:

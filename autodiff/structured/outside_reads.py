@@ -12,6 +12,7 @@ from autodiff.errors import DifferentiationError
 from autodiff.structured.form.kinds import UNKNOWN
 from autodiff.structured.list_arguments import ListArgument, as_list_argument
 from autodiff.structured.reading.scopes import CELLS_OF_CALLEE, guarded_value
+from autodiff.trace.trace_stack import program_tape
 
 
 class OutsideReads:
@@ -30,9 +31,13 @@ class OutsideReads:
         self._guards = [(d.get, name, x) for d, name, x in known if d is not CELLS_OF_CALLEE]
         self._guards_of_cells = [(name, x) for d, name, x in known if d is CELLS_OF_CALLEE]
         self._captured = captured
+        self._places = {(id(d), name) for d, name, _ in (*known, *captured)}
 
     def values(self, g: types.FunctionType) -> list | None:
         """Return what the program takes from outside as arguments; None if a guard fails."""
+        recording = program_tape()
+        if recording is not None and not self._places.isdisjoint(recording.variables):
+            return None
         for look_up, name, x in self._guards:
             if look_up(name, UNKNOWN) is not x:
                 return None

@@ -36,6 +36,7 @@ from autodiff.intercept.source.name_bindings import dotted
 from autodiff.intercept.source.rewritten_code import (
     compiled,
     definition_of,
+    given_to,
     helpers,
     note_rewritten,
     original_of,
@@ -234,7 +235,8 @@ def _divided(
             by_loop.setdefault(loop, []).append(separation)
         return by_loop
 
-    node = rewriter.rewritten(found.node, code, g.__globals__, is_library(g), separate)
+    given = given_to(code)
+    node = rewriter.rewritten(found.node, code, g.__globals__, is_library(g), given, separate)
     if not separations:
         return None
     new = compiled(found, code, node, (*helpers, _LOOPS))

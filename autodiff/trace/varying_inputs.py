@@ -8,6 +8,7 @@ list), a guard compares it. If a recording cannot follow such inputs, they are c
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 
 from autodiff.closures.captured_values import content_of
 from autodiff.trace.pytree import parts_of
+from chainrules_core.tangents.fields import dict_of
 
 _NUMBERS = frozenset({int, float, complex, bool, np.float64, np.float32, np.int64})
 _HOLD_NONE = frozenset({float, complex, str, bytes, bool, type(None), np.ndarray, np.float64})
@@ -46,13 +48,12 @@ class VaryingInputs:
         args : tuple
             The arguments.
         f : callable, optional
-            The function, if that of another call has the same code, but may have other cells.
+            The function, if that of another call has the same code, but may hold other values.
         variables : iterable of Dependency
             Variables outside of it.
         """
         values: list[tuple[Any, Any]] = [*enumerate(_integers_in(args, set()))]
-        cells = f.__closure__ if type(f) is types.FunctionType else None
-        values += [(("cell", k), content_of(cell)) for k, cell in enumerate(cells or ())]
+        values += [(("part", key), x) for key, x in _held_by(f)]
         for d in variables:
             self._holders.setdefault(d.place, d.container)
             values.append((d.place, d.now()))
@@ -65,9 +66,13 @@ class VaryingInputs:
         self._varying |= new
         return bool(new)
 
-    def has_cell(self, k: int) -> bool:
-        """Whether what a function has captured in a cell is an input."""
-        return self.followed == 2 and ("cell", k) in self._varying
+    def has_part(self, key: int | str) -> bool:
+        """Whether what a function holds is an input.
+
+        That is the content of a cell, or an integer among the attributes of the object of a method
+        or among the arguments of a partial function. (Their floats and arrays always are.)
+        """
+        return self.followed == 2 and ("part", key) in self._varying
 
     def has_integer(self, place: int) -> bool:
         """Whether the integer at a place is an input."""
@@ -94,6 +99,18 @@ class VaryingInputs:
 def _differ(a: Any, b: Any) -> bool:
     """Whether two numbers, or identities of what is none, are not the same."""
     return a is not b and (type(a) is not type(b) or a != b)
+
+
+def _held_by(f: Any) -> list[tuple[int | str, Any]]:
+    """Return what a function holds that may be an input."""
+    if type(f) is types.FunctionType:
+        return [(k, content_of(cell)) for k, cell in enumerate(f.__closure__ or ())]
+    held: list[tuple[int | str, Any]] = []
+    if type(f) is types.MethodType:
+        held = [*dict_of(f.__self__).items()]
+    elif type(f) is functools.partial:
+        held = [*enumerate(f.args), *f.keywords.items()]
+    return [(key, x) for key, x in held if type(x) is int]
 
 
 def _integers_in(x: Any, seen: set[int]) -> Iterator[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import types
 import warnings
 from typing import Any
@@ -90,3 +91,14 @@ def _bytes_of(x: np.ndarray) -> Any:
         return np.ndarray.tobytes(x)  # a masked array would fill it
     plain = x.view(np.ndarray)
     return (plain.T if _lies_transposed(x) else plain).reshape(-1).view(np.uint8).data
+
+
+def share_memory(arrays: list[np.ndarray]) -> bool:
+    """Whether some of several arrays may share memory."""
+    owners = {id(owner_of(x)) for x in arrays}
+    if len(owners) == len(arrays):
+        return False
+    return any(
+        x.size and y.size and np.may_share_memory(x, y)
+        for x, y in itertools.combinations(arrays, 2)
+    )

@@ -8,7 +8,7 @@ import functools
 import operator
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from autodiff.compiler.recording.dependency import Dependency, content_of_cell
 from autodiff.compiler.recording.mentioned_names import BY_TEXT, Mentioned
 from autodiff.compiler.recording.not_followed import is_reader, mentioned_by, not_followed
 from autodiff.intercept.source.library_code import is_library, is_of_library
+from autodiff.intercept.source.rewritten_code import read_globally
 from autodiff.trace.pytree import parts_of
 from chainrules_core.interpreter.places import codes_in
 from chainrules_core.tangents.fields import dict_of, slots_of
@@ -39,33 +40,31 @@ _SPECIAL = {n for kind in _LOOKED_UP for n in dir(kind) if n.startswith("__")} |
     "__next__", "__rmatmul__", "__set__",
 }  # fmt: skip
 _SPECIAL -= {"__abstractmethods__", "__annotations__", "__doc__", "__text_signature__"}
-"""Names under which Python and NumPy look for methods in a class, without being told to."""
+"""Names under which Python and NumPy look for methods in a class by themselves."""
 _OF_DATACLASSES = "__create_fn__.<locals>."
 _MAKING = frozenset({"__init__", "__new__", "__post_init__"})  # what makes other objects
 _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
 
 
-def dependencies(
-    f: Callable, given: Sequence[tuple[Any, frozenset[str]]] = ()
-) -> tuple[list[Dependency], str, list[types.FunctionType], set[int]]:
-    """Return the variables that a function and those it calls read, what else they do, if so.
+def dependencies(f: Callable, given: Sequence[tuple[Any, frozenset[str]]] = ()) -> Search:
+    """Return the variables that a function and those it calls read, and what else they do.
 
-    The third part has the functions that were analysed, the fourth the identities of functions and
-    constants that were found in two places: a function that calls itself, say.
-
-    Found in the code: in functions by their names, also those of the user's modules, in methods of
-    the user's classes that some function names, and in the objects in the arguments: `given` has
-    them, and the attributes on the way to each.
+    Found in the code: in functions by their names, in methods of the user's classes that some
+    function names, and in the objects in the arguments: `given` has them, and the ways to each.
     """
-    search = _Search()
+    search = Search()
     if _function_of(f) is None:  # an object: what it holds may change
         search.enter_constant(f, "the function")
     search.enter(f)
-    for x, path in given:
-        search.enter_argument(x, path)
     search.run()
+    waiting = list(given)
+    while reached := [(x, path) for x, path in waiting if search.reaches(path)]:
+        waiting = [(x, path) for x, path in waiting if not search.reaches(path)]
+        for x, path in reached:
+            search.enter_argument(x, path)
+        search.run()
     search.look_inside()
-    return search.found, search.why_not, search.functions, search.found_again
+    return search
 
 
 class Outside:
@@ -77,7 +76,7 @@ class Outside:
     __slots__ = ("_found", "large")
 
     def __init__(self, f: Callable, given: Sequence[Any]) -> None:
-        search = _Search(_MAKING)
+        search = Search(_MAKING)
         search.enter(f)
         for x in given:
             if type(x) not in SIMPLE and type(x) is not np.ndarray:
@@ -98,27 +97,42 @@ class Outside:
         return next((d.label for d in self._found if d.has_changed()), "")
 
 
-class _Search:
-    """The functions that may be called, and the variables that they read."""
+class Search:
+    """The functions that may be called, and the variables that they read.
+
+    Attributes
+    ----------
+    found : list of Dependency
+        The variables.
+    why_not : str
+        What the functions do that no guard can follow; "" if nothing.
+    functions : list of function
+        The functions that were analysed.
+    found_again : set of int
+        Identities of functions and constants in two places: a recursive function, say.
+    names : Mentioned
+        The names in their code.
+    """
 
     def __init__(self, besides: frozenset[str] = frozenset()) -> None:
         self._besides = besides
         self.found: list[Dependency] = []
         self.why_not = ""
         self.functions: list[types.FunctionType] = []
-        self.found_again: set[int] = set()  # functions and constants found in two places
+        self.found_again: set[int] = set()
         self._waiting: list[types.FunctionType] = []
         self._seen: set[int] = set()
         self._known: set[tuple[int, Any]] = set()
         self._constants: set[int] = set()
         self._entered: set[tuple[int, str]] = set()  # what stands in classes
-        self._names = Mentioned()
+        self.names = Mentioned()
         self._arguments: list[Any] = []  # objects of which a program reads the parts
         self._changing: list[tuple[frozenset[str], str]] = []  # by the attributes on the way there
         self._classes: list[type] = []
         self._reached: set[type] = set()  # classes that are values, which code may call
         self._modules: list[types.ModuleType] = []  # in objects, containers and defaults
         self._scopes: dict[int, tuple[dict[str, Any], set[str]]] = {}
+        self._attributes: set[tuple[int, Any]] = set()  # of modules
 
     def enter(self, x: Any) -> None:
         """Note the functions behind a value, and its class."""
@@ -140,7 +154,7 @@ class _Search:
                 self.enter_constant(x.__self__, f"what {x.__name__} is a method of")
         elif isinstance(x, (operator.attrgetter, operator.methodcaller)):
             given: Any = x.__reduce__()[1]
-            self._names.names.update(n for t in given if type(t) is str for n in t.split("."))
+            self.names.names.update(n for t in given if type(t) is str for n in t.split("."))
         elif isinstance(x, type):
             self._reached.add(x)
             self._enter_class(x)
@@ -155,7 +169,7 @@ class _Search:
 
     def _check_reader(self, x: Any) -> None:
         """Refuse `getattr` and the like in tables and defaults: no name tells what they read."""
-        if is_reader(x) and x.__name__ not in self._names.names:
+        if is_reader(x) and x.__name__ not in self.names.names:
             self.why_not = self.why_not or f"may use {x.__name__}, which it does not name"
 
     def _enter_wrapper(self, function: types.FunctionType) -> None:
@@ -205,6 +219,11 @@ class _Search:
         self._enter_held(x, label, path)
         self.found.append(Dependency(None, None, x, label))
 
+    def reaches(self, path: frozenset[str], besides: Collection[str] = ()) -> bool:
+        """Whether the code may read all these attributes, none of them `besides`."""
+        reads_any = self.names.by_text or self.names.has_patterns
+        return reads_any or path <= self.names.names.difference(besides)
+
     def enter_argument(self, x: Any, path: frozenset[str]) -> None:
         """Note what a program does not read of an argument: all of it, if it has no parts.
 
@@ -228,8 +247,8 @@ class _Search:
             kind = type(x)
             held = dict_of(x).keys() | slots_of(kind).keys()
             more = held.difference([key for key, _ in parts_of(x) or ()])
-            read = more & (self._names.of(kind) - self._names.only_bound)
-            read = more if self._names.by_text else read
+            read = more & (self.names.of(kind) - self.names.only_bound)
+            read = more if self.names.by_text else read
             if read:
                 name = f"{kind.__name__}.{min(read)}"
                 self.why_not = self.why_not or f"reads {name}, which is no field of the argument"
@@ -239,46 +258,48 @@ class _Search:
             return
         if kind not in self._classes and len(self._classes) < _MOST:
             self._classes.append(kind)
-            self._names.add_protocol(kind)
+            self.names.add_protocol(kind)
 
     def look_inside(self) -> None:
         """Note what is in the variables found, and what the classes have by the names mentioned."""
         self._check_arguments()
-        reads_any = self._names.by_text or self._names.has_patterns
         for path, why_not in self._changing:
-            if reads_any or path <= self._names.names - self._names.only_bound:
+            if self.reaches(path, self.names.only_bound):
                 self.why_not = self.why_not or why_not
+        spaces = {id(g.__globals__) for g in self.functions if not self.names.by_text}
         for dependency in self.found:
-            dependency.look_inside(self._names)
+            dependency.look_inside(self.names)
+            is_named = dependency.place not in self._attributes
+            dependency.is_global = is_named and id(dependency.container) in spaces
         kinds = [Dependency(None, None, kind, kind.__name__) for kind in self._classes]
         for dependency in kinds:
-            dependency.look_inside(self._names)
+            dependency.look_inside(self.names)
         self.found += kinds
         for kind in {base: None for k in self._classes for base in k.__mro__[:-1]}:
             if is_of_library(kind):
                 continue
             own = vars(kind)
             special = {n for n in own if n.startswith("__") and _function_of(own[n]) is not None}
-            read = self._names.of(kind) | special
-            if self._names.by_text:
+            read = self.names.of(kind) | special
+            if self.names.by_text:
                 read |= {n for n in own if not n.startswith("__")}
             for name in sorted(read & own.keys()):
                 dependency = Dependency(own, name, own[name], f"{kind.__name__}.{name}", kind)
-                dependency.look_inside(self._names)
+                dependency.look_inside(self.names)
                 self.found.append(dependency)
             # What it is given may hide what another class, or the object itself, has by this name.
-            not_there = frozenset((self._names.of(kind) | _SPECIAL) - own.keys())
-            self._note_absent(own, None if self._names.by_text else not_there, kind)
+            not_there = frozenset((self.names.of(kind) | _SPECIAL) - own.keys())
+            self._note_absent(own, None if self.names.by_text else not_there, kind)
 
         for scope, names in self._scopes.values():
-            absent = {n for n in names - scope.keys() if self._names.may_miss or n in _BUILTINS}
+            absent = {n for n in names - scope.keys() if self.names.may_miss or n in _BUILTINS}
             self._note_absent(scope, frozenset(absent), None)
         # Functions that no variable holds (in tables, properties) may have other code or defaults.
         named = {id(dependency.value) for dependency in self.found}
         for g in self.functions:
             if id(g) not in named:
                 dependency = Dependency(None, None, g, g.__name__)
-                dependency.look_inside(self._names)
+                dependency.look_inside(self.names)
                 self.found.append(dependency)
 
     def _note_absent(self, own: Mapping, absent: frozenset[str] | None, owner: Any) -> None:
@@ -298,7 +319,7 @@ class _Search:
                     g
                     for kind in self._classes
                     for name, g in _methods_of(kind)
-                    if (name in self._names.names or self._is_called_unnamed(kind, name))
+                    if (name in self.names.names or self._is_called_unnamed(kind, name))
                     and name not in self._besides
                     and id(g) not in self._seen
                 ]
@@ -316,7 +337,7 @@ class _Search:
             for a in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
                 self.enter_constant(a, f"a default of {function.__name__}")
             read = names_in(function)
-            self._names.add(function, read)
+            self.names.add(function, read)
             for container, name, value, label in _read_by(function, read, self._look_for):
                 self._read(container, name, value, label)
 
@@ -329,16 +350,19 @@ class _Search:
             return name.startswith("__")
         return (
             kind in self._reached
-            or self._names.by_text
-            or not self._names.names.isdisjoint(("__class__", "type"))
+            or self.names.by_text
+            or not self.names.names.isdisjoint(("__class__", "type"))
             or any(is_of_library(base) for base in kind.__mro__[:-1])
             or any(isinstance(x, classmethod) for base in kind.__mro__ for x in vars(base).values())
         )
 
     def _read(self, container: Any, name: str | None, value: Any, label: str) -> None:
-        if (id(container), name) in self._known:
+        place = id(container), name
+        if label != name:
+            self._attributes.add(place)
+        if place in self._known:
             return
-        self._known.add((id(container), name))
+        self._known.add(place)
         self.enter(value)
         self._enter_held(value, label)
         self.found.append(Dependency(container, name, value, label))
@@ -352,7 +376,7 @@ class _Search:
         for kind in self._classes:
             for base in kind.__mro__[:-1]:
                 own = vars(base)
-                for name in sorted(self._names.names & own.keys()):
+                for name in sorted(self.names.names & own.keys()):
                     if not is_of_library(base) and (id(own[name]), name) not in self._entered:
                         self._entered.add((id(own[name]), name))
                         self.enter(own[name])
@@ -362,8 +386,8 @@ class _Search:
         """Read what modules have that are reached through objects, by the names mentioned."""
         for module in self._modules:
             scope = vars(module)
-            self._look_for(scope, self._names.names)
-            for name in sorted(self._names.names & scope.keys()):
+            self._look_for(scope, self.names.names)
+            for name in sorted(self.names.names & scope.keys()):
                 self._read(scope, name, scope[name], f"{module.__name__}.{name}")
 
 
@@ -416,16 +440,6 @@ def names_in(function: types.FunctionType) -> set[str]:
     return names
 
 
-def global_names_in(function: types.FunctionType) -> set[str]:
-    """Return the names that a function may look up among the global variables, no attributes."""
-    return {
-        instruction.argval
-        for code in codes_in(function.__code__)
-        for instruction in dis.get_instructions(code)
-        if "GLOBAL" in instruction.opname or "NAME" in instruction.opname
-    }
-
-
 def _imported_by(function: types.FunctionType) -> set[str]:
     """Return the names of the modules that a function imports when it runs."""
     return {
@@ -443,9 +457,8 @@ def _read_by(
 
     `look_for` is told where which names are looked up, found or not.
     """
-    names_of_cells = function.__code__.co_freevars
-    modules = []
-    for label, cell in zip(names_of_cells, function.__closure__ or (), strict=True):
+    modules, cells = [], function.__closure__ or ()
+    for label, cell in zip(function.__code__.co_freevars, cells, strict=True):
         if label.startswith("__autodiff_"):  # the engine's own, in rewritten code
             continue
         try:
@@ -456,7 +469,7 @@ def _read_by(
         yield cell, None, value, label
     scope = function.__globals__
     by_text = not names.isdisjoint(BY_TEXT)
-    variables = names if by_text else names & global_names_in(function)
+    variables = names if by_text else names & read_globally(function.__code__)
     look_for(scope, variables)
     for name in sorted(variables & scope.keys()):
         modules.append(scope[name])

@@ -39,10 +39,13 @@ class Dependency:
         Of which classes a class is made.
     owner : type or None
         The class of which the variable is an attribute.
+    is_global : bool
+        Whether it is a global variable, and no code reads it as an attribute of the module.
     """
 
     __slots__ = (
-        "absent", "bases", "container", "content", "inside", "label", "name", "owner", "value",
+        "absent", "bases", "container", "content", "inside", "is_global", "label", "name", "owner",
+        "value",
     )  # fmt: skip
 
     def __init__(
@@ -55,6 +58,7 @@ class Dependency:
         self.label = label
         self.content = content_of(value)
         self.inside: Snapshot | None = None
+        self.is_global = False
         self.absent: frozenset[str] | None = frozenset()
         self.bases = value.__mro__ if isinstance(value, type) else None
 

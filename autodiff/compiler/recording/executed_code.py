@@ -17,6 +17,7 @@ from typing import Any
 
 from autodiff.compiler.recording.content_guards import OURS
 from autodiff.intercept.source.library_code import is_of_library
+from autodiff.intercept.source.rewritten_code import given_in, read_globally
 from chainrules_core import frule, rrule
 from chainrules_core.interpreter.places import MADE_HERE, codes_in, folder_of, is_library_file
 
@@ -57,10 +58,15 @@ class Watch:
     ----------
     unseen : str
         The name of a function that ran without having been analysed; "" if there is none.
+    variables : set of str
+        The global variables that the recording gives to the functions that read them.
+    not_given : str
+        The name of a function that ran and read one of them as it is; "" if there is none.
     """
 
     def __init__(self, looked_into: set[Place], is_proved: bool = False) -> None:
-        self.unseen = ""
+        self.unseen = self.not_given = ""
+        self.variables: set[str] = set()
         self._is_proved = is_proved
         self._is_left_out = False
         self._looked_into = looked_into
@@ -69,7 +75,9 @@ class Watch:
 
     def __enter__(self) -> Watch:
         tool = _free_tool()
-        self._is_left_out = tool is None and self._is_proved and not _has_rules_of_users()
+        self.not_given = ""
+        is_left_out = tool is None and self._is_proved and not self.variables
+        self._is_left_out = is_left_out and not _has_rules_of_users()
         if not self._is_left_out:
             self._end = self._traced() if tool is None else self._monitored(tool)
         return self
@@ -117,6 +125,7 @@ class Watch:
         outer = getattr(before, "watch", None) if type(before) is types.FunctionType else None
         self._outer = outer if isinstance(outer, Watch) else None
         if before is not None and self._outer is None:
+            self.not_given = "code under a debugger" if self.variables else ""
             return _nothing
         known: dict[int, tuple[types.CodeType, bool]] = {}  # keeps the codes alive
 
@@ -145,6 +154,9 @@ class Watch:
         is_known = (code.co_filename, code.co_firstlineno) in self._looked_into
         if not is_known and not self.unseen and _is_of_users(frame):
             self.unseen = code.co_qualname
+        read = self.variables.intersection(code.co_names)
+        if read and not read.isdisjoint(read_globally(code) - given_in(code)):
+            self.not_given = code.co_qualname
         if self._outer is not None:
             self._outer._note(frame)
 

@@ -39,7 +39,7 @@ class FunctionMadeAnew:
         """Take the cells whose contents differ from call to call as inputs."""
         self.inputs = [
             cell for k, cell in enumerate(self.function.__closure__ or ())
-            if self.owns(cell) and varying.has_cell(k) and is_data(content_of(cell))
+            if self.owns(cell) and varying.has_part(k) and is_data(content_of(cell))
         ]  # fmt: skip
 
     def without_inputs(self, outside: list[Dependency]) -> list[Dependency]:
@@ -52,6 +52,10 @@ class FunctionMadeAnew:
             d for d in outside
             if id(d.container) not in taken and not (d.container is None and id(d.value) in given)
         ]  # fmt: skip
+
+
+class Unread:
+    """Stands for what the code of a method does not read of its object."""
 
 
 def is_data(x: Any) -> bool:

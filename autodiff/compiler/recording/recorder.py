@@ -119,9 +119,10 @@ class Recording(Tape):
         The time and memory that making the program may take.
     keep_loops : bool
         Whether a call of a function with loops is one step, if machine code can run it.
-    binds_variables : bool
-        Whether variables outside the function hold values of the recording meanwhile. The source
-        of functions that read them cannot be read then.
+    variables : dict
+        Variables outside the function → values of the recording that stand for what they hold. The
+        source of functions that read them cannot be read then. The keys are the identities of
+        globals or objects, and names.
     may_copy, writes : bool
         Whether a view was made that would be a copy with another memory layout, and whether an
         array was written into. Then the result depends on the memory layout of the arguments.
@@ -130,9 +131,9 @@ class Recording(Tape):
     """
 
     __slots__ = (
-        "assumes_no_nan", "binds_variables", "budget", "generators", "inputs", "is_refused",
-        "keep_loops", "late", "loops", "may_copy", "metas", "next_check", "next_look",
-        "own_generators", "reads", "spoilt", "stdout", "steps", "strict", "writes", "written",
+        "assumes_no_nan", "budget", "generators", "inputs", "is_refused", "keep_loops", "late",
+        "loops", "may_copy", "metas", "next_check", "next_look", "own_generators", "reads",
+        "spoilt", "stdout", "steps", "strict", "variables", "writes", "written",
     )  # fmt: skip
 
     records = False
@@ -149,7 +150,7 @@ class Recording(Tape):
         self.next_check = 0
         self.next_look = LONG if keep_loops else _FIRST_LOOK
         self.keep_loops = keep_loops
-        self.binds_variables = False
+        self.variables: dict[tuple, Any] = {}
         self.steps: list[Step] = []
         self.metas: list[Meta] = []
         self.reads: dict[tuple, Any] = {}
@@ -202,7 +203,7 @@ class Recording(Tape):
 
     def check_variables(self, what: str) -> None:
         """Raise if a program for loops, or a cache, would keep values that variables hold now."""
-        if self.binds_variables:
+        if self.variables:
             raise NotRecordedError(f"a variable outside differs from call to call, and {what}")
 
     def leave_loops(self) -> NoReturn:

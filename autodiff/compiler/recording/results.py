@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autodiff.compiler.compile_errors import NotRecordedError
+from autodiff.compiler.recording.functions_made_anew import Unread
 from autodiff.compiler.recording.ir import Ref
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.compiler.recording.signature_guards import DEEPEST, MAY_CHANGE, Inputs, Names
@@ -94,6 +95,8 @@ class Outputs:
         parts = parts_of(y)
         if self._is_outer(y, parts):
             return self.inputs.names.of(y, "outer")
+        if y is Unread:
+            raise NotRecordedError("an object is returned of which not all attributes are read")
         if parts is None:
             if _is_one_for_each_call(y):
                 raise NotRecordedError(f"a {type(y).__name__} is returned, which is not followed")

@@ -11,7 +11,7 @@ import array
 import builtins
 import collections
 import copy
-import itertools
+import functools
 import keyword
 import re
 import types
@@ -22,13 +22,14 @@ import numpy as np
 
 from autodiff.closures.captured_values import content_of, with_cells
 from autodiff.compiler.compile_errors import NotRecordedError
-from autodiff.compiler.recording.content_guards import exactly
+from autodiff.compiler.recording.array_contents import share_memory
+from autodiff.compiler.recording.content_guards import ReadAttributes, exactly, is_of_users
 from autodiff.compiler.recording.dependency import Dependency
-from autodiff.compiler.recording.functions_made_anew import FunctionMadeAnew, is_data
+from autodiff.compiler.recording.functions_made_anew import FunctionMadeAnew, Unread, is_data
+from autodiff.compiler.recording.mentioned_names import Mentioned
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.mutation.written_arguments import has_parts, known_twice
 from autodiff.trace.pytree import parts_of, rebuilt
-from autodiff.trace.trace_stack import owner_id
 from autodiff.trace.tracer import bare, is_tracer
 from autodiff.trace.varying_inputs import VaryingInputs
 
@@ -103,10 +104,22 @@ class Inputs:
         The random generators among the arguments: identity → name in the source.
     are_written : bool
         Whether the function has written into arguments. (A derivative in it writes into copies.)
+
+    Parameters
+    ----------
+    mentioned : Mentioned, optional
+        The names in the code, if that is of a method which may have another object in another call,
+        or of a partial function of other data.
     """
 
-    def __init__(self, recording: Recording, names: Names, varying: VaryingInputs) -> None:
+    def __init__(
+        self, recording: Recording, names: Names, varying: VaryingInputs,
+        mentioned: Mentioned | None = None,
+    ) -> None:  # fmt: skip
         self.recording = recording
+        self._mentioned = mentioned
+        self._owner: Any = None  # the object of the method, while it is traced
+        self._partly: set[int] = set()  # the objects of which not all attributes are read
         self.names = names
         self._varying = varying
         self._n_integers = 0
@@ -159,12 +172,18 @@ class Inputs:
     def function(self, f: Any, source: str, anew: FunctionMadeAnew | None) -> Any:
         """Return the function of a call with its inputs traced: defaults, and contents of cells.
 
-        The functions of all calls have the same code and globals. If `anew` is None, they are one.
+        The functions of all calls have the same code and globals. If `anew` is None, they are one,
+        or methods of several objects, or partial functions of several data.
         """
         if anew is None:
-            if type(f) is types.FunctionType:
+            kind = type(f)
+            if kind is not types.MethodType and kind is not functools.partial:
                 self._unless(f"{source} is not {self.names.of(f, 'f')}")
-            return f
+                return f
+            n, self._n_integers = self._n_integers, _MANY  # what it holds does not count
+            taken = (self._method if kind is types.MethodType else self._partial)(f, source)
+            self._n_integers = n
+            return taken
         self.names.call(f, source)
         defaults, named = f.__defaults__ or (), f.__kwdefaults__ or {}
         self._unless(f"len({source}.__defaults__ or ()) != {len(defaults)}")
@@ -191,6 +210,30 @@ class Inputs:
         made = with_cells(f, cells)
         made.__defaults__, made.__kwdefaults__ = tuple(given) or None, given_named or None
         return made
+
+    def _method(self, f: types.MethodType, source: str) -> types.MethodType:
+        function, owner = self.function(f.__func__, f"{source}.__func__", None), f.__self__
+        if self._mentioned is not None and not isinstance(owner, type):
+            self._owner = owner
+            owner = self.traced(owner, f"{source}.__self__")
+            self._owner = None
+        return types.MethodType(function, owner)
+
+    def _partial(self, f: functools.partial, source: str) -> functools.partial:
+        if type(f.func) is types.MethodType:
+            self._unless(f"type({source}.func) is not {self.names.of(types.MethodType, 'method')}")
+        function, args, named = self.function(f.func, f"{source}.func", None), f.args, f.keywords
+        if self._mentioned is not None:
+            self._unless(f"len({source}.args) != {len(args)}")
+            self._unless(f"[*{source}.keywords] != {[*named]}")
+            args = tuple([self._given(k, x, f"{source}.args[{k}]") for k, x in enumerate(args)])
+            named = {k: self._given(k, x, f"{source}.keywords[{k!r}]") for k, x in named.items()}
+        return functools.partial(function, *args, **named)
+
+    def _given(self, key: int | str, x: Any, source: str, depth: int = 0) -> Any:
+        """Return an argument of a partial function, or an attribute of the object of a method."""
+        is_varying = type(x) is int and self._varying.has_part(key)
+        return self._number(x, source) if is_varying else self.traced(x, source, depth)
 
     def _held(self, x: Any, source: str) -> Any:
         """Return a default traced, or itself if it holds more than data."""
@@ -258,6 +301,8 @@ class Inputs:
             return x
         name = self._temporary(source)
         if id(x) in self._places:
+            if id(x) in self._partly and self._owner is None:
+                raise NotRecordedError("an argument is a part of the object of the method")
             other, made = self._places[id(x)]
             self._unless(f"{name} is not {other}")
             return made
@@ -274,9 +319,7 @@ class Inputs:
         """
         kind = type(x)
         self._unless(f"type({name}) is not {self.names.of(kind, kind.__name__)}")
-        if hasattr(x, "__dict__"):
-            keys = self.names.of(tuple(vars(x)), "fields")
-            self._unless(f"tuple({name}.__dict__) != {keys}")
+        self._check_attributes(x, name)
         if isinstance(x, (tuple, list, dict)) and any(
             type(getattr(kind, read, None)) is types.FunctionType for read in _READING
         ):
@@ -299,7 +342,8 @@ class Inputs:
         else:
             sources = [_attribute(name, key) for key, _ in parts]
         new = [
-            self.traced(part, at, depth + 1) for (_, part), at in zip(parts, sources, strict=True)
+            self._part(x, key, part, at, depth + 1)
+            for (key, part), at in zip(parts, sources, strict=True)
         ]
         is_traced = any(n is not part for n, (_, part) in zip(new, parts, strict=True))
         made = rebuilt(x, new) if is_traced or not isinstance(x, tuple) else x
@@ -310,6 +354,40 @@ class Inputs:
             self._containers.append((name, x, [part for _, part in parts], made, new))
         self._nests[id(made)] = name, x, made, new
         return made
+
+    def _check_attributes(self, x: Any, name: str) -> None:
+        """Note how to check which attributes an object has, of those that are read."""
+        if not hasattr(x, "__dict__"):
+            return
+        read, absent = self._read_of(x), None
+        if read is not None and self._mentioned is not None:
+            inherited = {n for base in type(x).__mro__[:-1] for n in vars(base)}
+            absent = ReadAttributes(x, vars(x), self._mentioned, inherited).absent
+        if absent is None:
+            keys = self.names.of(tuple(vars(x)), "fields")
+            self._unless(f"tuple({name}.__dict__) != {keys}")
+        elif absent:
+            self._unless(f"not {self.names.of(absent, 'absent')}.isdisjoint({name}.__dict__)")
+
+    def _read_of(self, x: Any) -> set[str] | None:
+        """Return the attributes that are read of what the object of a method holds; None for all.
+
+        They are those whose names the code mentions.
+        """
+        names = self._mentioned
+        if self._owner is None or names is None or names.by_text or not is_of_users(type(x)):
+            return None
+        return None if isinstance(x, (tuple, list, dict)) else names.of(type(x))
+
+    def _part(self, x: Any, key: Any, part: Any, source: str, depth: int) -> Any:
+        """Return a part of a container or object traced."""
+        read = self._read_of(x)
+        if read is not None and key not in read:
+            self._partly.add(id(x))
+            return Unread
+        if x is self._owner is not None:
+            return self._given(key, part, source, depth)
+        return self.traced(part, source, depth)
 
     def unchanged(self, made: Any) -> tuple[str, Any] | None:
         """Return the source of an argument, and the argument, if `made` stands for it as it was."""
@@ -405,17 +483,6 @@ class Inputs:
         self._plain.append((made, held))
         self._containers.append((name, x, held, made, held))
         return made
-
-
-def share_memory(arrays: list[np.ndarray]) -> bool:
-    """Whether some of several arrays may share memory."""
-    owners = {owner_id(x) for x in arrays}
-    if len(owners) == len(arrays):
-        return False
-    return any(
-        x.size and y.size and np.may_share_memory(x, y)
-        for x, y in itertools.combinations(arrays, 2)
-    )
 
 
 def _attribute(source: str, name: str) -> str:

@@ -14,21 +14,22 @@ from typing import Any
 from autodiff.compiler.compile_errors import MISMATCH
 from autodiff.compiler.tiering import budget
 
-TRUSTED, WATCHED, SHORTEST, LONGEST = 16, 8, 16, 1024
+TRUSTED, WATCHED, SHORTEST, LONGEST = 8, 8, 16, 1024
 """Recordings that need no hit; further recordings that wait for one; and the calls that then run as
 written, at first and at most. The pause doubles each time."""
 
 
 class Backoff:
-    """Counts the recordings since a program last fitted a second call."""
+    """Counts the recordings, without those whose programs have fitted a second call.
+
+    Each program answers for its own recording: where branches differ at random, a few programs fit
+    a call by chance.
+    """
 
     __slots__ = ("_calls_to_wait", "_debt", "_longest_call", "_pause", "_recordings", "_total")
 
     def __init__(self) -> None:
         self._debt = self._longest_call = self._total = 0.0
-        self._reset()
-
-    def _reset(self) -> None:
         self._recordings, self._calls_to_wait, self._pause = 0, 0, SHORTEST
 
     def must_wait(self) -> bool:
@@ -80,13 +81,17 @@ class Backoff:
             self._pause = min(2 * self._pause, LONGEST)
 
     def _expect_hit(self, variant: Any) -> None:
-        """Reset the counts when the variant first fits a call."""
-        run = variant.run
+        """Do not count the recording of a variant once that fits a call."""
+        run, is_hit = variant.run, False
 
         def until_hit(*args: Any) -> Any:
+            nonlocal is_hit
             y = run(*args)
-            if y is not MISMATCH:
-                self._reset()
+            if y is not MISMATCH and not is_hit:
+                is_hit = True
+                self._recordings, self._calls_to_wait = self._recordings - 1, 0
+                if self._recordings <= TRUSTED:
+                    self._pause = SHORTEST
                 if variant.run is until_hit:
                     variant.run = run
             return y

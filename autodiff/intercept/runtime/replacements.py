@@ -16,7 +16,7 @@ import itertools
 import operator
 import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,14 @@ from autodiff.intercept.runtime.write_checks import OUTPUTS, look_of, with_copie
 from autodiff.intercept.source import rewritten_code
 from autodiff.intercept.source.ast_helpers import helper
 from autodiff.intercept.source.library_code import is_library, is_ours
-from autodiff.intercept.syntax import attributes, context_managers, coroutines, stores, syntax_ops
+from autodiff.intercept.syntax import (
+    attributes,
+    context_managers,
+    coroutines,
+    outer_variables,
+    stores,
+    syntax_ops,
+)
 from autodiff.intercept.unseen import frames, unseen_code
 from autodiff.mutation import identity
 from autodiff.mutation.escape_check import object_holds_traced
@@ -673,11 +680,18 @@ def forget(rule: Rule | None = None) -> None:
     attributes.forget()
 
 
+def give_variables(functions: Iterable[types.FunctionType], names: set[str]) -> None:
+    """Have recordings give functions values of their own for global variables."""
+    if rewritten_code.give(functions, names):
+        forget()
+
+
 caches.on_rule_change(forget)
 _CALLED_BY_NAME: tuple[Callable, ...] = (
     intercept, see, attributes.read, attributes.write, context_managers.async_context,
     context_managers.context, context_managers.unless_ours, coroutines.async_iterate,
-    coroutines.awaited, identity.alone, identity.matched, identity.same, slice,
+    coroutines.awaited, identity.alone, identity.matched, identity.same,
+    outer_variables.variable, slice,
     stores.attribute_place, stores.change_attribute, stores.change_item,
     stores.change_item_in_attribute, stores.change_item_in_item, stores.change_item_local,
     stores.item_place, stores.store, stores.store_in_attribute, stores.store_in_item,

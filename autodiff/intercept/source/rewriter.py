@@ -55,6 +55,8 @@ class _Rewriter(ComparisonRewriter, ast.NodeTransformer):
         The globals of the function.
     local : set of str
         The names that are not looked up in them.
+    given : frozenset of str
+        Those of the globals to which recordings give values of their own.
     """
 
     def __init__(
@@ -65,9 +67,11 @@ class _Rewriter(ComparisonRewriter, ast.NodeTransformer):
         is_library: bool,
         outside: dict[str, Any],
         local: set[str],
+        given: frozenset[str],
     ) -> None:
         self.modules = modules
         self.local = local
+        self.given = given
         self.is_library = is_library
         self.outside = outside
         self.separate_loops: dict[ast.stmt, list] = {}
@@ -110,6 +114,11 @@ class _Rewriter(ComparisonRewriter, ast.NodeTransformer):
             node.keys.append(key and self.visit(key))
             node.values.append(seen if key else located(called("mapping", [seen]), seen))
         return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if node.id not in self.given:
+            return node
+        return located(called("variable", [node, ast.Constant(node.id)]), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         new = self._attribute(node)
@@ -422,11 +431,13 @@ def _is_super(node: ast.expr) -> bool:
 
 def rewritten(
     node: Any, code: types.CodeType, namespace: dict[str, Any], is_library: bool,
+    given: frozenset[str] = frozenset(),
     separate: Callable[[Any], dict[ast.stmt, list]] | None = None,
 ) -> Any:  # fmt: skip
     """Return a rewritten copy of a definition.
 
-    ``separate(copy)`` returns the loops that have programs of their own.
+    Recordings give values of their own to the global variables `given`. ``separate(copy)`` returns
+    the loops that have programs of their own.
     """
     local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
     modules = {
@@ -436,7 +447,7 @@ def rewritten(
     }
     copy = copied(node)
     integers = IntegerNames(copy, namespace, code.co_freevars)
-    rewriter = _Rewriter(modules, integers, own_names(copy), is_library, namespace, local)
+    rewriter = _Rewriter(modules, integers, own_names(copy), is_library, namespace, local, given)
     if separate is not None:
         rewriter.separate_loops = separate(copy)
     if isinstance(copy, ast.Lambda):

