@@ -38,7 +38,7 @@ class Settings:
     turns = 3000
     least = 0.0005
     native = 0.002
-    inlined = 24
+    inlined = 16
 
 
 class TracedTimes:

@@ -209,7 +209,7 @@ def test_a_function_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_few_calls_are_inlined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls.Settings, "inlined", 24)
+    monkeypatch.setattr(calls.Settings, "inlined", 16)
 
     def few_calls(x):
         total = 0.0
