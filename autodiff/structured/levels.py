@@ -172,7 +172,7 @@ def _tangent_function(program: Structured) -> types.FunctionType | None:
         return None
     name = "tangent_of_" + "".join(c if c.isalnum() else "_" for c in program.name)
     try:
-        text, scope = TangentWriter(program.program, frozenset()).tangent(name)
+        text, scope = TangentWriter(program.without_calls(), frozenset()).tangent(name)
     except UnsupportedError:
         return None
     file = f"<{name} {next(_serials)}>"

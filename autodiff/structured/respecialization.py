@@ -52,6 +52,7 @@ class Respecializing:
     # Methods that subclasses define.
     _generate: Callable[[], None]
     _values: Callable[[Sequence], Sequence]
+    _inline_calls: Callable[[], bool]
 
     def _run_forward(self, values: Sequence) -> tuple[tuple, Callable]:
         """Run the forward function; return its result and its sweep. Respecialize if necessary.
@@ -96,7 +97,7 @@ class Respecializing:
         if self.bailouts > _MOST_ASIDES:
             if self.native is not None and self.native.has_surroundings:
                 self.bailouts, self.takes_surroundings = 0, False
-            else:
+            elif not self._inline_calls():
                 self.why = str(error)
             self.native = self.native_code = None
 

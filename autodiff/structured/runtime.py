@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.functions import facts_of
 from autodiff.repeatable import is_repeatable
 from autodiff.structured.argument_forms import KNOWN
 from autodiff.structured.call_nodes import rule_of
+from autodiff.structured.callables.calling_programs import CallingPrograms
 from autodiff.structured.callables.inner_derivatives import InnerDerivative
-from autodiff.structured.callables.recursive_calls import RecursiveCallee
-from autodiff.structured.form.function_ir import Value, blocks_of, ops_of
+from autodiff.structured.callables.recursive_calls import HidesDecisionsError, RecursiveCallee
+from autodiff.structured.form.function_ir import Value, blocks_of, flat, ops_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, is_member, kind_of
-from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.form.known_functions import functions_called
 from autodiff.structured.form.plain_classes import is_plain_class
 from autodiff.structured.list_arguments import (
     SCOPE as LIST_SCOPE,
@@ -31,7 +31,6 @@ from autodiff.structured.loop_checkpoints import SCOPE as CHECKPOINT_SCOPE
 from autodiff.structured.message_queue import add_message, without_messages_of_failures
 from autodiff.structured.outside_reads import OutsideReads
 from autodiff.structured.reading.lowering import Lowered, lower
-from autodiff.structured.respecialization import Respecializing
 from autodiff.structured.runtime_library import (
     SCOPE,
     BailoutError,
@@ -54,10 +53,9 @@ from autodiff.structured.writing.rules.bound_rules import resolve_rules
 from chainrules_core.interpreter.collector import uncollected
 from chainrules_core.interpreter.noticed import within
 from chainrules_core.interpreter.quiet import ignores_underflow
-from chainrules_core.registry.entries import key_of
 
 
-class Structured(Respecializing):
+class Structured(CallingPrograms):
     """A function as a structured program, specialized to the kinds of its arguments.
 
     Attributes
@@ -126,33 +124,21 @@ class Structured(Respecializing):
             self.positions.append(i)
         if lists and has_checkpoints:
             raise UnsupportedError("a list of numbers, and loops that keep few states")
-        self._build(lower(f, form, kinds, known, lists, varying), has_checkpoints)
+        read = functools.partial(lower, form=form, kinds=kinds, known_args=known, lists=lists)
+        keeps = bool(lists) or any(is_plain_class(type(x)) for x in known.values())
+        self._read_and_build(f, read, varying, keeps, has_checkpoints)
 
-    @classmethod
-    def of_recursion(cls, itself: RecursiveCallee, active: tuple[int, ...]) -> Structured:
-        """Return the program of a recursive function that other programs call."""
-        program = cls.__new__(cls)
-        lowered = itself.lowered
-        program.name = itself.__name__
-        program.active = active
-        program.n = len(lowered.program.parameters)
-        program.positions = list(range(program.n))
-        program._build(lowered, False)
-        if active and not is_active(lowered.program.returned):
-            raise UnsupportedError("a function that calls itself, and hides what it depends on")
-        return program
-
-    def _build(self, lowered: Lowered, has_checkpoints: bool) -> None:
-        """Run the passes on a lowered function, and generate its code."""
+    def _analyse(self, lowered: Lowered, has_checkpoints: bool) -> None:
+        """Run the passes on a lowered function."""
         program = self.program = lowered.program
         self.reads = OutsideReads(lowered.guards, program.captured)
         self.bound = program.bound
         self.outside_objects = lowered.outside_objects
         self.outside_lists = lowered.outside_lists
-        self.positions += range(self.n, self.n + len(program.captured))
+        self.positions = [*self.positions, *range(self.n, self.n + len(program.captured))]
         self.takes_lists = any(slot.kind is not None and slot.kind.is_list
                                for slot in program.parameters)  # fmt: skip
-        self.called = _functions_in(program.body, lowered.decomposed)
+        self.called = functions_called(program.body, lowered.decomposed)
         self.has_derivatives = any(type(op.f) is InnerDerivative for op in ops_of(program.body))
         eliminate_common_subexpressions(program)
         remove_dead_bindings(program)
@@ -164,7 +150,9 @@ class Structured(Respecializing):
             while not (found := self._active_in_itself()) <= set(self.active):
                 self.active = tuple(sorted({*self.active, *found}))
                 mark_active(program, set(self.active))
-        self.others = self._programs_called()
+        self.others = []
+        for name in ("reached", "variables"):  # of an earlier try
+            vars(self).pop(name, None)
         self.broadcasts: set[int] = set()  # numbers of the operations that broadcast
         self.ones = UnitAxes()
         self.compares_all = False
@@ -174,31 +162,17 @@ class Structured(Respecializing):
         self.has_checkpoints = has_checkpoints
         check_recursion(program, has_checkpoints)
         self.has_plain_floats = not (has_checkpoints or program.catches)
-        self._generate()
-
-    def _active_in_itself(self) -> set[int]:
-        """Return the positions of the arguments that are active in recursive calls."""
-        calls = [op for op in ops_of(self.program.body) if op.f is self.program.itself]
-        return {i for op in calls for i, v in enumerate(op.args) if is_active(v)}
-
-    def _programs_called(self) -> list[Structured]:
-        """Make the programs of the recursive functions that this one calls."""
-        variables: dict[RecursiveCallee, set[int]] = {}
-        for op in ops_of(self.program.body):
-            if type(op.f) is RecursiveCallee and op.f is not self.program.itself:
-                own = variables.setdefault(op.f, set())
-                own |= {i for i, v in enumerate(op.args) if is_active(v)}
-        programs = []
-        for itself, own in variables.items():
-            programs.append(Structured.of_recursion(itself, tuple(sorted(own))))
-            self.called |= programs[-1].called
-        return programs
+        self.generated_for: Any = None
+        values = [v for op in ops_of(program.body) for v in (op.out, *op.args) if v is not None]
+        self.has_arrays = any(v.kind.has_memory for v in values)
 
     def _generate(self) -> None:
         """Generate and compile the code."""
         for other in self.others:
-            other.compares_all, other.notes_steep = self.compares_all, self.notes_steep
-            other._generate()
+            other.compares_all = self.compares_all and other.has_arrays
+            other.notes_steep = self.notes_steep
+            if other.generated_for != other._assumed():
+                other._generate()
         program = self.program
         emitter = self.emitter = ProgramWriter(
             program, frozenset(self.broadcasts), frozenset(self.steep),
@@ -206,7 +180,7 @@ class Structured(Respecializing):
             compares_all=self.compares_all, notes_steep=self.notes_steep,
         )  # fmt: skip
         self.source, scope = emitter.emit()
-        self.lines = self.source.count("\n")
+        self.lines = self.source.count("\n") + sum([other.lines for other in self.others])
         if not self.compares_all:  # else there is no sweep yet, which may need `math`
             self.has_plain_floats = bool(emitter.plain.loose) or emitter.needs_math
         parameters = program.parameters
@@ -224,11 +198,11 @@ class Structured(Respecializing):
             if v.kind is not None and v.kind.is_list
         }
         check_conversions(program)
-        found, lacks_one = self._reached
+        found, lacks_one = self.reached
         self.ways = {self.positions[i]: numbers for i, numbers in found.items()}
         self.hides_decisions = lacks_one and not self.has_checkpoints
         if program.itself is not None and self.hides_decisions:
-            raise UnsupportedError("a function that calls itself, and may be a search")
+            raise HidesDecisionsError({program.itself})
         self.same = list(map(self._same_as_argument, emitter.outputs))
         self.code = self._compile(self.source, scope, True)
         self.native: Any = None
@@ -238,16 +212,27 @@ class Structured(Respecializing):
             self.why = "its loops are checkpointed"
         if self.program.catches:
             self.why = "it handles exceptions"
-        if self.program.itself is not None or self.others:
+        if self.program.itself is not None:
             self.why = "it calls itself"
         self.bailouts, self.takes_surroundings = 0, True
         self.spent = 0.0  # new code may be respecialized soon: do not compile its loops yet
 
+        self.generated_for = self._assumed()
+
+    def _assumed(self) -> tuple:
+        """Return what the code is generated for."""
+        found = self.compares_all, self.notes_steep, self.has_plain_floats
+        return *found, len(self.broadcasts), len(self.steep)
+
     @functools.cached_property
-    def _reached(self) -> tuple[dict[int, list[int]], bool]:
+    def reached(self) -> tuple[dict[int, list[int]], bool]:
         """What `reached_results` finds; it does not change when the code is respecialised."""
         variables = {self.positions.index(i) for i in self.active}
-        return reached_results(self.program, variables, self.emitter.outputs)
+        return reached_results(self.program, variables, flat(self.program.returned))
+
+    def lacks_path(self) -> bool:
+        """Whether a result that may be decided lacks a path from a variable."""
+        return self.reached[1]
 
     def _compile(
         self, source: str, scope: dict[str, Any], fills_tape: bool
@@ -289,21 +274,34 @@ class Structured(Respecializing):
         self.why = "it could not be compiled"  # not tried again if this raises
         try:
             with within(None):  # errors of calls with sample values are handled here
-                emitter = ProgramWriter(
-                    self.program, frozenset(self.broadcasts), frozenset(self.steep),
-                    for_native=True,
-                )  # fmt: skip
-                emitter.emit()
                 native = NativeProgram(
-                    emitter, self.ones.axes, self.ones.are_new, self.takes_surroundings
-                )
+                    self._native_writer(), self.ones.axes, self.ones.are_new,
+                    self.takes_surroundings,
+                    {other.program.itself: other._native_writer() for other in self.others},
+                )  # fmt: skip
         except UnsupportedError as error:
-            self.why = str(error)
+            if not self._inline_calls():
+                self.why = str(error)
+            return
+        if self._leaves_calls(native) and self._inline_calls():
             return
         fills_tape = bool(native.why)  # some loops stay source
         compiled = self._compile(native.source, native.scope, fills_tape)
         self.native_code = native.functions(*compiled)
         self.native, self.why = native, None
+
+    def _leaves_calls(self, native: Any) -> bool:
+        """Whether calls of programs are left to NumPy source, which is slower than inlined."""
+        names = [x for x, f in native.emitter.constants.scope.items() if type(f) is RecursiveCallee]
+        return any(x in native.source for x in names)
+
+    def _native_writer(self) -> ProgramWriter:
+        """Return the source for machine code."""
+        writer = ProgramWriter(
+            self.program, frozenset(self.broadcasts), frozenset(self.steep), for_native=True
+        )
+        writer.emit()
+        return writer
 
     def _same_as_argument(self, returned: Value) -> int | None:
         """Return the position of the argument that is returned, or None.
@@ -458,13 +456,3 @@ class Structured(Respecializing):
         for position, bar in zip(self.positions, found, strict=True):
             result[position] = bar
         return tuple(result)
-
-
-def _functions_in(nodes: list, others: set[Any]) -> set[Any]:
-    """Return the functions that are called, under every identity that rules may use for them."""
-    found: set[Any] = {np.square}  # powers and products may use its rule
-    called = {op.f for op in ops_of(nodes) if op.code == "call"}
-    for f in called | others:
-        own = function_of(f)
-        found |= {f, own, key_of(own)[0], facts_of(own).ufunc}
-    return found

@@ -29,6 +29,8 @@ class Settings:
     native : float
         Seconds for each line of its source that a program has to run before its loops become
         machine code.
+    inlined : int
+        How many calls are inlined before functions of numbers get programs of their own.
     """
 
     enabled = True
@@ -36,6 +38,7 @@ class Settings:
     turns = 3000
     least = 0.0005
     native = 0.002
+    inlined = 16
 
 
 class TracedTimes:

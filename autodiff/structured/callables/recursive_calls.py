@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from autodiff.structured.form.function_ir import FunctionIR, ops_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 
 
@@ -14,6 +15,20 @@ class RecursionKindError(UnsupportedError):
 
     def __init__(self) -> None:
         super().__init__("a function that calls itself and always does so")
+
+
+class HidesDecisionsError(UnsupportedError):
+    """What decides in functions that have programs may not be seen in what they return.
+
+    Attributes
+    ----------
+    callees : set of RecursiveCallee
+        The functions.
+    """
+
+    def __init__(self, callees: set[RecursiveCallee]) -> None:
+        super().__init__("a function that calls itself, and may be a search")
+        self.callees = callees
 
 
 class RuleLike:
@@ -25,6 +40,19 @@ class RuleLike:
     def record(self, args: tuple, options: dict[str, Any], wanted: tuple[int, ...]) -> tuple:
         """Return the result, and the pullback for the arguments at the positions `wanted`."""
         raise NotImplementedError
+
+
+def start_program(push: Callable, callee: RecursiveCallee, *args: Any) -> Any:
+    """Call a program, and push what `sweep_program` pops."""
+    result, back = callee.start(*args)
+    push(back)
+    return result
+
+
+def sweep_program(pop: Callable, callee: RecursiveCallee, bar: Any) -> tuple:
+    """Return the cotangents of the arguments of the last call that was not swept yet."""
+    backward, *given = pop()
+    return backward(*given, (bar,))
 
 
 class RecursiveCallee(RuleLike):
@@ -91,3 +119,18 @@ class RecursiveCallee(RuleLike):
             return forward(*args)
         finally:
             running.depth -= 1
+
+
+def callees_of(program: FunctionIR) -> list[RecursiveCallee]:
+    """Return the functions with programs that a program calls, callers before what they call."""
+    found: list[RecursiveCallee] = []
+
+    def visit(caller: FunctionIR) -> None:
+        for op in ops_of(caller.body):
+            f: Any = op.f
+            if type(f) is RecursiveCallee and f is not caller.itself and f not in found:
+                visit(f.lowered.program)
+                found.append(f)
+
+    visit(program)
+    return found[::-1]

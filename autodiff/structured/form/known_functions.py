@@ -13,7 +13,7 @@ from autodiff.autocompile.pure_functions import is_pure_by_rule
 from autodiff.caches import calls_python
 from autodiff.functions import facts_of, is_new_memory
 from autodiff.structured.callables.recursive_calls import RuleLike
-from autodiff.structured.form.function_ir import Op, Value, known
+from autodiff.structured.form.function_ir import Op, Value, known, ops_of
 from autodiff.structured.form.kinds import Kind
 from chainrules_core import frule, rrule
 from chainrules_core.define.scalar import ScalarRule
@@ -236,3 +236,13 @@ def is_joiner(x: Any) -> bool:
 def is_grid(x: Any) -> bool:
     """Whether `x` is an object of NumPy's that makes arrays of coordinates of slices."""
     return x is np.mgrid or x is np.ogrid
+
+
+def functions_called(nodes: list, others: set[Any]) -> set[Any]:
+    """Return the functions that are called, under every identity that rules may use for them."""
+    found: set[Any] = {np.square}  # powers and products may use its rule
+    called = {op.f for op in ops_of(nodes) if op.code == "call"}
+    for f in called | others:
+        own = function_of(f)
+        found |= {f, own, key_of(own)[0], facts_of(own).ufunc}
+    return found

@@ -15,6 +15,7 @@ from llvmlite import ir
 
 from autodiff import python_operators
 from autodiff.structured import blas_sums, runtime_library as rt
+from autodiff.structured.callables.recursive_calls import start_program, sweep_program
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.array_parameters import DATA, SHAPE
@@ -37,14 +38,14 @@ from autodiff.structured.native.lowered_values import (
     is_one,
     letter_of,
 )
-from autodiff.structured.native.variables import Variables
+from autodiff.structured.native.program_calls import ProgramCalls
 
 _OPERATIONS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Attribute)
 _WRITERS = (rt.gather, rt.add_at)
 """Functions that write into their first argument."""
 _OTHER_FORMS = frozenset({
     *blas_sums.SCOPE.values(), blas_sums.factored, blas_sums.solve_factored,
-    blas_sums.product_ahead, rt.put_back, rt.taken_out,
+    blas_sums.product_ahead, rt.put_back, rt.taken_out, start_program, sweep_program,
 })  # fmt: skip
 """Functions whose arguments or results are something else in machine code, or that write."""
 
@@ -62,7 +63,7 @@ class NotLeftError(UnsupportedError):
     """An operation has no machine code and cannot be left to Python."""
 
 
-class OperationsByPython(Variables):
+class OperationsByPython(ProgramCalls):
     """Lowering of expressions and of bindings of names, with some operations left to Python.
 
     Parameters

@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.structured.callables.recursive_calls import RecursiveCallee
 from autodiff.structured.form.function_ir import Block, For, If, Op, While, blocks_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.form.order import outermost_loops
 from autodiff.structured.native.arrays.array_creation import CREATORS
 from autodiff.structured.native.arrays.reduction_calls import REDUCTIONS
+from autodiff.structured.native.callees import Callees
 from autodiff.structured.native.containers.list_conversion import (
     SCOPE as LIST_SCOPE,
     check_items,
@@ -72,6 +74,8 @@ class NativeProgram:
         Whether arguments have axes of length 1 that no call has had before.
     takes_surroundings : bool
         Whether statements around loops that compute elements of arrays become machine code, too.
+    writers : dict
+        Function with a program of its own → the source of that, emitted for machine code.
 
     Attributes
     ----------
@@ -91,7 +95,7 @@ class NativeProgram:
 
     def __init__(
         self, emitter: ProgramWriter, ones: dict[str, set[int]], is_new: Callable[[dict], bool],
-        takes_surroundings: bool,
+        takes_surroundings: bool, writers: dict[RecursiveCallee, ProgramWriter],
     ) -> None:  # fmt: skip
         self.emitter = emitter
         self.takes_surroundings = takes_surroundings
@@ -109,6 +113,7 @@ class NativeProgram:
         self.module = LLVMModule("structured")
         define_functions(self.module)
         define_call(self.module)
+        self.module.callees = Callees(self.module, writers)
         self.parts: list[tuple[list, NativeFunction, NativeFunction]] = []
         self.why: dict[For | While, str] = {}
         self.unbound: dict[str, dict[str, Any]] = {}  # by the name of a region
@@ -147,6 +152,8 @@ class NativeProgram:
                 is_short = self.module.instructions() <= _SHORT
                 for loop in self.module.loops.values():
                     loop.function.attributes.add("alwaysinline" if is_short else "noinline")
+                for function in [] if is_short else self.module.callees.functions():
+                    function.attributes.add("noinline")
                 is_long = max(map(length_of, self.module.functions)) > _MANY
                 self._machine = CompiledModule(self.module, is_brief=is_long)
             return self._machine
@@ -195,7 +202,7 @@ class NativeProgram:
         The region has what is between the loops, and the loops over elements before and behind
         them, which may share loops over memory.
         """
-        loops = [k for k, node in enumerate(nodes) if isinstance(node, (For, While))]
+        loops = [k for k, x in enumerate(nodes) if isinstance(x, (For, While)) or _starts(x)]
         if loops:
             first, end = loops[0], loops[-1] + 1
             wide = nodes[_begin(nodes, first) : _end(nodes, end)]
@@ -209,9 +216,9 @@ class NativeProgram:
             if isinstance(node, If):
                 self._lower(node.then)
                 self._lower(node.otherwise)
-            elif isinstance(node, (For, While)):
+            elif isinstance(node, (For, While)) or _starts(node):
                 why = self._region([node])
-                if why is not None:
+                if why is not None and not isinstance(node, Block):
                     self.why[node] = (why == WITH_LIST and self.why_no_lists) or why
                     self._lower([*(node.before if isinstance(node, While) else []), *node.body])
 
@@ -329,8 +336,10 @@ class NativeProgram:
     def _find_unbound(self, nodes: list, function: NativeFunction, binds: set[str]) -> None:
         """Find parameters that are not bound before the region: they are passed a dummy value."""
         first = next(outermost_loops(nodes), None)
-        if first is None:
+        if first is None and function.lists:
             raise UnsupportedError("lists without loops")
+        if first is None:
+            return
         slots = {s.name: s for s in self.emitter.program.slots if s not in first.readable}
         for x in function.params:
             slot = slots.get(x.removesuffix("_b"))
@@ -396,6 +405,11 @@ def _replace(
 
 def _pops(body: list[ast.stmt]) -> bool:
     return any(isinstance(p, ast.Name) and p.id == "pop" for s in body for p in ast.walk(s))
+
+
+def _starts(node: Any) -> bool:
+    """Whether a block calls functions that have programs of their own."""
+    return isinstance(node, Block) and any(type(op.f) is RecursiveCallee for op in node.ops)
 
 
 def _has_lists(node: Any) -> bool:

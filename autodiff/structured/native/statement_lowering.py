@@ -253,7 +253,7 @@ class Statements(OperationsByPython):
                 if self._is_object(name) and isinstance(x, PythonObject):
                     objects.append(x)
                 else:
-                    words += self._words(name, x)
+                    words += self.words_pushed(name, x)
             if objects:
                 self.push_objects(objects)
         self.store = memory.SCRATCH
@@ -275,7 +275,7 @@ class Statements(OperationsByPython):
             return [found.start, found.stop, found.step]
         return [self.scalars.converted(self.scalars.number(found), "i")]
 
-    def _words(self, name: str, value: Any) -> list:
+    def words_pushed(self, name: str, value: Any) -> list:
         """Return the words that are pushed for a name."""
         if name in self.names.shapes and isinstance(value, TupleValue):
             sizes = [part.value for part in value.parts]
@@ -344,11 +344,11 @@ class Statements(OperationsByPython):
                 continue
             if kind.parts:
                 each = zip(_parts_of(name, kind), kind.parts, strict=True)
-                self.bound[name] = TupleValue([self._popped_value(*part, words) for part in each])
+                self.bound[name] = TupleValue([self.popped_value(*part, words) for part in each])
                 continue
-            self.bound[name] = self._popped_value(name, kind, words)
+            self.bound[name] = self.popped_value(name, kind, words)
 
-    def _popped_value(self, name: str, kind: Kind, words: Any) -> Any:
+    def popped_value(self, name: str, kind: Kind, words: Any) -> Any:
         """Take the words of a value from an iterator."""
         if kind.is_array:
             address = self.b.inttoptr(next(words), PTR)

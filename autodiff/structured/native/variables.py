@@ -208,7 +208,7 @@ class Variables(Expressions):
             and self.forward
             and not isinstance(value, (StaticValue, TupleValue, RangeValue))
         ):
-            value = self._checked(name, kind, value)
+            value = self.checked(name, kind, value)
         if self.forward and isinstance(value, Array) and isinstance(value.alias_set, FreshMemory):
             value.alias_set = self.names.alias_sets.get(name, value.alias_set)
         if name in self.names.variables:
@@ -238,7 +238,7 @@ class Variables(Expressions):
         if not isinstance(value, (Array, LazyArray)) or len(value.shape) != kind.ndim:
             raise UnsupportedError(f"{name} of another kind")
         if self.forward:
-            self._checked(name, kind, value)
+            self.checked(name, kind, value)
         assert kind.dtype is not None  # it is an array
         code, b = self.code, self.b
         buffers = self.buffers.get(name)
@@ -268,7 +268,7 @@ class Variables(Expressions):
             code.set_word(place, 1, size)
         return b.inttoptr(code.word(place, 0), PTR)
 
-    def _checked(self, name: str, kind: Any, value: Any) -> Any:
+    def checked(self, name: str, kind: Any, value: Any) -> Any:
         """Check that a value has the kind that was inferred for its name, and narrow it.
 
         If only the tag tells, check that at run time.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from autodiff.structured.callables.recursive_calls import callees_of
 from autodiff.structured.form.kinds import Kind
 
 
@@ -48,6 +49,11 @@ class Assumptions:
         Function and the kinds of its arguments → the kind of its result.
     varying : frozenset of str
         The names of numbers from outside that differ from call to call: they are arguments.
+    programs : dict, optional
+        What a function of numbers is called with → its program, or None if it is inlined. There is
+        a dict once so many calls have been inlined that such functions get programs of their own.
+    inlines_all : bool
+        Whether there is never one.
     recursive : dict
         Definitions of functions that call themselves, and have programs of their own → by form,
         the kinds of the arguments and the program.
@@ -71,4 +77,27 @@ class Assumptions:
     definitions: dict[Any, Any] = field(default_factory=dict)
     kinds_of_results: dict[tuple, Kind] = field(default_factory=dict)
     varying: frozenset[str] = frozenset()
+    programs: dict[tuple, Any] | None = None
+    inlines_all: bool = False
     recursive: dict[Any, dict[Any, tuple[list[Kind], Any]]] = field(default_factory=dict)
+
+    def inline(self, callees: set[Any]) -> bool:
+        """Inline functions that had programs; return whether these are among them.
+
+        Programs that call theirs are made anew.
+        """
+        known = self.programs or {}
+        self.programs = {
+            key: None if x in callees else x
+            for key, x in known.items()
+            if x is None or callees.isdisjoint(callees_of(x.lowered.program))
+        }
+        self.recursive = {node: {} for node in self.recursive}
+        return not callees.isdisjoint(known.values())
+
+    def for_another(self) -> Assumptions:
+        """Return what a function that has a program of its own is read with."""
+        return Assumptions(
+            definitions=self.definitions, kinds_of_results=self.kinds_of_results,
+            varying=self.varying, programs=self.programs, inlines_all=self.inlines_all,
+        )  # fmt: skip

@@ -40,6 +40,7 @@ from autodiff.structured.form.function_ir import (
 )
 from autodiff.structured.form.kinds import DICT, UNKNOWN, Kind, UnsupportedError
 from autodiff.structured.form.plain_classes import record_class
+from autodiff.structured.reading.assumptions import Assumptions
 from autodiff.structured.reading.closed_functions import Closure, defined
 from autodiff.structured.reading.parameters import given_to, parameters_of
 from autodiff.structured.reading.recursion import RecursionReader, body_of
@@ -218,7 +219,8 @@ class DerivativeReader(RecursionReader):
         given = [values[name] for name in parameters_of(node)]
         leaves = [x.kind.general() for x in flat(tuple(given)) if not x.kind.is_known]
         form = (None, *map(_form_of, given))
-        lowered = self.lower_separately(operator.methodcaller("recursion", g, node, form, leaves))
+        read = operator.methodcaller("recursion", g, node, form, leaves)
+        lowered = self.lower_separately(read, Assumptions(inlines_all=True))
         program = lowered.program
         outside = (program.captured, program.bound, lowered.outside_objects, lowered.outside_lists)
         changed = any(

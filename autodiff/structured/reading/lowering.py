@@ -70,12 +70,14 @@ from autodiff.structured.reading.libraries import (
 from autodiff.structured.reading.matches import without_match
 from autodiff.structured.reading.parameters import given_to, parameters_of, positional_parameters
 from autodiff.structured.reading.recursion import (
+    ManyCallsError,
     OtherKindsError,
     RecursesError,
     StaleProgramError,
     WritesArgumentError,
     body_of,
     kind_returned,
+    kinds_of,
     names_bound_in,
     nonlocal_names,
 )
@@ -103,7 +105,7 @@ _OURS = frozenset().union(
 
 def lower(
     function: types.FunctionType, form: Any, kinds: list[Kind], known_args: dict[int, Any],
-    lists: dict[int, ListArgument], varying: frozenset[str] = frozenset(),
+    lists: dict[int, ListArgument], assumed: Assumptions,
 ) -> Lowered:  # fmt: skip
     """Lower a function from its source, for arguments of these kinds.
 
@@ -119,8 +121,8 @@ def lower(
         Position → value of the leaves that the program is specialized for.
     lists : dict
         Position → the leaves that are lists of numbers.
-    varying : frozenset of str
-        The names of numbers from outside that differ from call to call.
+    assumed : Assumptions
+        What is assumed at first. What readings find out is added.
 
     Raises
     ------
@@ -128,20 +130,21 @@ def lower(
         If it uses what is not supported.
     """
     return _lower_repeatedly(
-        lambda reading: reading.function(function, form, kinds, known_args), lists, varying
+        lambda reading: reading.function(function, form, kinds, known_args), lists, assumed
     )
 
 
 def _lower_repeatedly(
-    read: Callable[[FunctionReader], Lowered], lists: dict[int, ListArgument],
-    varying: frozenset[str] = frozenset(),
-) -> Lowered:  # fmt: skip
+    read: Callable[[FunctionReader], Lowered], lists: dict[int, ListArgument], assumed: Assumptions
+) -> Lowered:
     """Read a function again and again, until a reading finds out nothing new."""
-    assumed = Assumptions(varying=varying)
     while True:
         reading = FunctionReader(assumed, lists)
         try:
             lowered = read(reading)
+        except ManyCallsError:
+            assumed.programs = {}
+            continue
         except UnsupportedError as error:
             if not _learn(assumed, error, reading.may_leave):
                 raise
@@ -327,9 +330,9 @@ class FunctionReader(DerivativeReader):
             return False
         return function.__module__.startswith("chainrules.")
 
-    def lower_separately(self, read: Callable) -> Lowered:
+    def lower_separately(self, read: Callable, assumed: Assumptions) -> Lowered:
         """Lower a function to a program of its own."""
-        return _lower_repeatedly(read, {})
+        return _lower_repeatedly(read, {}, assumed)
 
     def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
         """Inline a call of a function."""
@@ -349,7 +352,7 @@ class FunctionReader(DerivativeReader):
         made = self.call_by_program(function, node, values)
         if made is not None:
             return made
-        inner = node, list(map(_kinds_of, values))
+        inner = node, list(map(kinds_of, values))
         if inner in self.inlined:
             raise RecursesError(node)
         if len(self.calling) >= _MOST_INLINED:
@@ -472,15 +475,6 @@ class FunctionReader(DerivativeReader):
         """Read a ``return`` at the end of a branch."""
         value = self.const(None) if node.value is None else self.expression_or_none(node.value)
         self.bind(RETURNED, value)
-
-
-def _kinds_of(x: Any) -> Any:
-    """Return the kind of an argument, and the kinds of its parts."""
-    if type(x) is Value:
-        return x.kind.general(), [part.root().contents() for part in lists_of(x.memory)]
-    if isinstance(x, (tuple, Named)):
-        return type(x), list(map(_kinds_of, parts_of(x)))
-    return type(x), id(x)
 
 
 def _can_be_returned(x: Any) -> bool:

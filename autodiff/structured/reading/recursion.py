@@ -1,4 +1,4 @@
-"""Reading recursive functions: each gets a program of its own, which other programs call."""
+"""Reading functions that get programs of their own: recursive ones, and those called often."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ from autodiff.structured.form.function_ir import (
     Value,
     blocks_of,
     known,
+    lists_of,
     parts_of,
 )
 from autodiff.structured.form.indices import WHOLE
 from autodiff.structured.form.kinds import ANYTHING, Kind, UnsupportedError, join
+from autodiff.structured.reading.assumptions import Assumptions
 from autodiff.structured.reading.iteration.generators import GeneratorReader, own_nodes
 from autodiff.structured.reading.parameters import parameters_of
 from autodiff.structured.reading.scopes import LocalFunction, Scope
+from autodiff.structured.settings import Settings
 
 
 class RecursesError(UnsupportedError):
@@ -37,6 +40,13 @@ class RecursesError(UnsupportedError):
 
 class StaleProgramError(UnsupportedError):
     """A recursive function has got a more general program, so what was read so far is stale."""
+
+
+class ManyCallsError(Exception):
+    """Many calls have been inlined: functions of numbers get programs of their own.
+
+    It is no `UnsupportedError`, because nobody reads the calls in another way.
+    """
 
 
 class OtherKindsError(UnsupportedError):
@@ -70,18 +80,19 @@ class WritesArgumentError(UnsupportedError):
 
 
 class RecursionReader(GeneratorReader):
-    """Layer of the reader: calls of recursive functions."""
+    """Layer of the reader: calls of functions that have programs of their own."""
 
     calls_itself = False
 
     # Methods that subclasses define.
-    lower_separately: Callable[[Callable], Any]
+    lower_separately: Callable[[Callable, Assumptions], Any]
     read_body_of: Callable[[Any], Any]
     finish: Callable[[], Any]
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.apart: list[tuple[Value, Value]] = []  # arrays that must not share memory
+        self.called: set[RecursiveCallee] = set()  # programs whose guards are among the guards
         # The function, for each argument its kind or value, and whether all arguments are leaves.
         self.given: tuple = ()
         # The recursive function that is read for others: its definition, the form and the kinds.
@@ -222,14 +233,12 @@ class RecursionReader(GeneratorReader):
         return "function", x.node, x.scope.function, x.scope.depth, tuple(names), tuple(parts)
 
     def call_by_program(self, function: Any, node: Any, values: list[Any]) -> Value | None:
-        """Read a call of a recursive function as a call of its program; None for other calls."""
+        """Read a call as a call of the function's program; None if it has none."""
         is_own = self.own is not None and self.own[0] is node
         if not is_own and node not in self.assumed.recursive:
-            return None
+            return self._call_apart(function, node, values)
         leaves: list[Value] = []
-        # Functions with one definition may have captured other variables: they are not the same.
-        own = self._form_of(function, leaves) if type(function) is LocalFunction else function
-        form = (own, *[self._form_of(x, leaves) for x in values])
+        form = self._form_of_call(function, values, leaves)
         kinds = [x.kind.general() for x in leaves]
         if is_own and self.own[1] == form:  # type: ignore[index] # it is one
             before = self.own[2]  # type: ignore[index]
@@ -246,7 +255,7 @@ class RecursionReader(GeneratorReader):
             before = joined
             read = operator.methodcaller("recursion", function, node, form, before)
             try:
-                lowered = self.lower_separately(read)
+                lowered = self.lower_separately(read, self.assumed.for_another())
             except OtherKindsError as error:
                 joined, lowered = error.kinds, None
                 continue
@@ -263,6 +272,69 @@ class RecursionReader(GeneratorReader):
         self.decomposed |= lowered.decomposed
         program.itself.lowered = lowered
         return self._call_program(program.itself, leaves)
+
+    def _form_of_call(self, function: Any, values: list[Any], leaves: list[Value]) -> tuple:
+        """Return the form of a function and of its arguments; numbers and arrays go to `leaves`."""
+        # Functions with one definition may have captured other variables: they are not the same.
+        own = self._form_of(function, leaves) if type(function) is LocalFunction else function
+        return (own, *[self._form_of(x, leaves) for x in values])
+
+    def _call_apart(self, function: Any, node: Any, values: list[Any]) -> Value | None:
+        """Read a call of a function of numbers as a call of its program; None if it is inlined.
+
+        So what is read, differentiated and compiled does not grow with the number of calls. Short
+        functions are inlined, and so are all functions as long as few calls have been.
+        """
+        is_short = not isinstance(node, ast.FunctionDef) or len(node.body) < _FEW_STATEMENTS
+        if is_short or self.assumed.inlines_all:
+            return None
+        leaves: list[Value] = []
+        try:
+            form = self._form_of_call(function, values, leaves)
+        except UnsupportedError:
+            return None
+        are_numbers = all(x.kind.is_scalar for x in leaves)
+        if not (leaves and are_numbers and self.elements.isdisjoint(leaves)):
+            return None
+        programs = self.assumed.programs
+        if programs is None:
+            self.inlined_count += 1
+            if self.inlined_count > Settings.inlined:
+                raise ManyCallsError
+            return None
+        kinds = [x.kind.general() for x in leaves]
+        key = (form, tuple(kinds))
+        if key not in programs:
+            programs[key] = None  # what calls itself by way of others is inlined
+            programs[key] = self._program_apart(function, node, form, kinds)
+        itself = programs[key]
+        if itself is None:
+            return None
+        if itself not in self.called:
+            self.called.add(itself)
+            self.guards += itself.lowered.guards
+            self.decomposed |= itself.lowered.decomposed
+        return self._call_program(itself, leaves)
+
+    def _program_apart(
+        self, function: Any, node: Any, form: tuple, kinds: list[Kind]
+    ) -> RecursiveCallee | None:
+        """Read a function for a program of its own; None if it is more than one of numbers."""
+        read = operator.methodcaller("recursion", function, node, form, kinds)
+        try:
+            lowered = self.lower_separately(read, self.assumed.for_another())
+            program, kind = lowered.program, kind_returned(lowered.program)
+        except UnsupportedError:
+            return None
+        reads_outside = program.captured or lowered.outside_objects or lowered.outside_lists
+        does_more = program.catches or program.has_errstates or program.has_messages
+        decides = any(x.has_floats for x in kinds) and not kind.has_floats
+        if not kind.is_scalar or decides or reads_outside or does_more or program.bound:
+            return None
+        if program.itself is None:
+            program.itself = RecursiveCallee(node.name, kind)
+        program.itself.lowered = lowered
+        return program.itself
 
     def check_writes(self) -> None:
         """Raise if a write was forbidden, or if a function that writes gets an array twice."""
@@ -313,6 +385,10 @@ class RecursionReader(GeneratorReader):
         return self.read(name) if returns_it else self.const(None)
 
 
+_FEW_STATEMENTS = 3
+"""Functions of fewer statements are always inlined."""
+
+
 def _is_none(x: Any) -> bool:
     return type(x) is Value and known(x) is None
 
@@ -323,6 +399,15 @@ def kind_returned(program: FunctionIR) -> Kind:
     if type(x) is not Value or not (x.kind.is_array or x.kind.is_scalar):
         raise UnsupportedError("a function that calls itself, and returns no number or array")
     return x.kind.general()
+
+
+def kinds_of(x: Any) -> Any:
+    """Return the kind of an argument, and the kinds of its parts."""
+    if type(x) is Value:
+        return x.kind.general(), [part.root().contents() for part in lists_of(x.memory)]
+    if isinstance(x, (tuple, Named)):
+        return type(x), list(map(kinds_of, parts_of(x)))
+    return type(x), id(x)
 
 
 def body_of(node: ast.FunctionDef | ast.Lambda) -> list[ast.stmt]:

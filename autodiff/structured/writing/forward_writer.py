@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from autodiff.python_operators import SIGNS
-from autodiff.structured.callables.recursive_calls import RecursiveCallee
 from autodiff.structured.form.function_ir import (
     LIST_WRITES,
     Block,
@@ -25,7 +24,6 @@ from autodiff.structured.form.function_ir import (
 from autodiff.structured.form.indices import WHOLE, has_arrays, has_places, region_of
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.writing.activity import (
-    is_active,
     is_rounded,
     parameters_held,
     parameters_of,
@@ -42,6 +40,7 @@ from autodiff.structured.writing.source_writer import (
     TapeEntry,
     new_bindings,
 )
+from autodiff.structured.writing.sweep.pullback_sweep import record_call, start_call
 from autodiff.trace.checks.conversions import EXACT
 
 _WITH_NEW_SHADOW = ("call", "part", "load", "list", "dict", "item", "join", "draw")
@@ -256,7 +255,9 @@ class ForwardWriter(SourceWriter):
                 self.inlined[value] = hoisted
                 continue
             if value.name + "_pull" in pushes:
-                out.add(f"{value.name}, {value.name}_pull = {self._recorded(op)}")
+                out.add(f"{value.name}, {value.name}_pull = {record_call(self, op)}")
+            elif op in self.started:
+                out.add(f"{value.name} = {start_call(self, op)}")
             else:
                 text = native_call(self, op, pushes) or source_of(self, op, self.text_for(op))
                 self.shapes.note(op)
@@ -410,24 +411,6 @@ class ForwardWriter(SourceWriter):
             loose = {bool, float} if value in self.plain.loose else set()
             classes = self.constants.name(tuple(sorted(value.kind.classes | loose, key=repr)))
             self.out.add(f"if type({value.name}) not in {classes}: raise Changed")
-
-    def _recorded(self, op: Op) -> str:
-        """Return the call of a rule that gives the result and its pullback."""
-        bound = op.rule
-        if type(op.f) is RecursiveCallee:
-            given = ", ".join(map(self.text_for(op), op.args))
-            return f"{self.constants.name(op.f.start)}({given})"
-        active = tuple([
-            i for i, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)
-        ])  # fmt: skip
-        record, text_of = self.constants.name(bound.rule.record), self.text_for(op)
-
-        def text(a: Any) -> str:
-            return text_of(a) if isinstance(a, Value) else self.const(a)
-
-        args = "".join(f"{text(a)}, " for a in bound.args)
-        options = ", ".join(f"{name!r}: {text(a)}" for name, a in bound.options.items())
-        return f"{record}(({args}), {{{options}}}, {active!r})"
 
     def _forward_write(self, op: Op, block: Block) -> None:
         texts = {"break": f"{op.data} = True", "raise": "raise Changed",

@@ -82,7 +82,7 @@ class ProgramWriter(ForwardWriter):
     def _backward(self) -> list[str]:
         self._begin()
         self.memoryviews, self.blas_memories = set(), {}
-        self.empty_sweeps = set()
+        self.empty_sweeps, self.started = set(), set()
         source = self.out = CodeLines()
         body, slots = self.program.body, list(filter(self.has_variable, self.program.slots))
         self.live = LiveVariables(body, slots, self.for_native or bool(self.checkpointed))

@@ -154,6 +154,7 @@ class SourceWriter:
         # For each block: name in the backward function → what the forward function pushes.
         self.pushes: dict[Block, dict[str, TapeEntry]] = {}
         self.empty_sweeps: set[For | While | If] = set()  # loops and branches with an empty sweep
+        self.started: set[Op] = set()  # calls of programs whose sweeps machine code calls
         self.loops: list[Slot] = []  # loop variables that the sweep can read
         self.enclosing: list[For | While] = []  # loops, the outermost first
         self.hoisted: HoistedViews | None = None  # views hoisted out of the loop being written

@@ -18,12 +18,13 @@ from tests.helpers import check_gradient
 
 @pytest.fixture(autouse=True)
 def _at_once() -> Iterator[None]:
-    before = calls.Settings.worth, calls.Settings.least
-    calls.Settings.worth = calls.Settings.least = -1.0
+    s = calls.Settings
+    before = s.worth, s.least, s.inlined
+    s.worth = s.least = -1.0
     was_on = autodiff.automatic_compile(False)
     yield
     autodiff.automatic_compile(was_on)
-    calls.Settings.worth, calls.Settings.least = before
+    s.worth, s.least, s.inlined = before
 
 
 @pytest.fixture(autouse=True)

@@ -26,6 +26,7 @@ SEEDS += [("masks", range(n, n + 10)) for n in range(0, 60, 10)]
 SEEDS += [("integer_arrays", range(n, n + 10)) for n in range(0, 60, 10)]
 SEEDS += [("without_axes", range(n, n + 20)) for n in range(0, 60, 20)]
 SEEDS += [("descents", range(n, n + 10)) for n in range(0, 40, 10)]
+SEEDS += [("helpers", range(n, n + 10)) for n in range(0, 60, 10)]
 SEEDS += [(g, range(n, n + 10)) for g in ("library_calls", "own_rules") for n in range(0, 30, 10)]
 
 

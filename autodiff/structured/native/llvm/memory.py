@@ -25,6 +25,7 @@ WORDS, USED, ROOM = 0, 1, 2  # of the stack: its address, words in use, capacity
 SCRATCH, KEPT = 3, 7  # of each arena: last chunk, bytes in use there, its size, most bytes at once
 _WORDS_OF_STATE = _GROWN = 11
 RUN = 12  # the address of the `RunTape`
+DEPTH = 13  # how many calls of functions that call themselves are open
 _CHUNK = 1 << 20  # bytes of the first chunk; each is twice as large as the one before
 _LARGEST_CHUNK = 1 << 24  # unless one array needs more
 _HEADER = 64  # bytes at the beginning of a chunk: the chunk before, bytes in use there, its size,
@@ -42,12 +43,14 @@ class RunState(ctypes.Structure):
         Whether memory was allocated since `settle`.
     run : int
         The address of the `RunTape` that has taken it from the pool.
+    depth : int
+        How many calls of functions that call themselves are open.
     address : int
         The address of this structure.
     """
 
     _fields_: ClassVar = [("words", ctypes.c_int64 * _WORDS_OF_STATE), ("grown", ctypes.c_int64),
-                          ("run", ctypes.c_int64)]  # fmt: skip
+                          ("run", ctypes.c_int64), ("depth", ctypes.c_int64)]  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()
@@ -263,6 +266,7 @@ def begin(code: FunctionBuilder, state: Any, is_forward: bool) -> None:
         code.set_word(state, arena + 1, code.b.select(is_none, code.whole(0), code.whole(_HEADER)))
     if is_forward:
         code.set_word(state, USED, code.whole(0))
+        code.set_word(state, DEPTH, code.whole(0))
     with code.branch(code.equal(code.word(state, SCRATCH), code.whole(0))):
         allocated(code, state, SCRATCH, code.whole(_HEADER))
 

@@ -21,12 +21,15 @@ class LLVMModule(ir.Module):
         Functions that loop over elements, by what they compute: see `outlining`.
     kept : list
         Objects of Python's that the machine code reads by address.
+    callees : Callees
+        The functions that have programs of their own.
     """
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.loops: dict[Any, Any] = {}
         self.kept: list[Any] = []
+        self.callees: Any = None
 
     def drop(self, name: str) -> None:
         """Remove the function of a name, if there is one."""

@@ -29,6 +29,8 @@ _MOST_PASSES = 6
 class LoopReader(IteratorReader):
     """Layer of the reader: loops."""
 
+    inlined_count = 0  # calls that are inlined, of functions that might have programs
+
     # Methods that subclasses define.
     statements: Callable[[list[ast.stmt]], None]
     generator_called: Callable[[ast.Call], tuple[Any, list[Any], dict[str, Any]] | None]
@@ -257,9 +259,10 @@ class LoopReader(IteratorReader):
 
     def _fixed_point(self, iteration: Callable[[], list]) -> tuple[list, dict[Slot, Kind]]:
         """Widen the kinds before the body until they hold after it, too."""
-        skipped_before = self.skipped
+        skipped_before, inlined_before = self.skipped, self.inlined_count
         for _ in range(_MOST_PASSES):
             before, self.skipped = dict(self.kinds), None
+            self.inlined_count = inlined_before
             items = [(memory, memory.root().contents()) for memory in self.lists]
             state = [(s, s.writes, s.reads) for s in self.program.slots]
             body = iteration()

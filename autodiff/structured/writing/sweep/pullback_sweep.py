@@ -6,7 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.callables.recursive_calls import RecursiveCallee
+from autodiff.structured.callables.recursive_calls import (
+    RecursiveCallee,
+    start_program,
+    sweep_program,
+)
 from autodiff.structured.form.function_ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.runtime_library import eigh_back
@@ -66,10 +70,46 @@ def gather(s: Any, v: Value, text: str) -> None:
         s.add_to(v, f"number({text})")
 
 
+def start_call(e: Any, op: Op) -> str:
+    """Return the call of a function with a program as forward source: the sweep goes back through.
+
+    In source, the block pushes the pullback with what else its sweep reads. In machine code, the
+    function leaves on the stack what its sweep pops.
+    """
+    given, callee = ", ".join(map(e.text_for(op), op.args)), op.f
+    assert type(callee) is RecursiveCallee
+    if e.for_native:
+        return f"{e.constants.name(start_program)}(push, {e.constants.name(callee)}, {given})"
+    return f"{e.constants.name(callee.start)}({given})"
+
+
+def record_call(e: Any, op: Op) -> str:
+    """Return the call of a rule that gives the result and its pullback, as forward source."""
+    bound = op.rule
+    if type(op.f) is RecursiveCallee:
+        return start_call(e, op)
+    active = tuple([
+        i for i, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)
+    ])  # fmt: skip
+    record, text_of = e.constants.name(bound.rule.record), e.text_for(op)
+
+    def text(a: Any) -> str:
+        return text_of(a) if isinstance(a, Value) else e.const(a)
+
+    args = "".join(f"{text(a)}, " for a in bound.args)
+    options = ", ".join(f"{name!r}: {text(a)}" for name, a in bound.options.items())
+    return f"{record}(({args}), {{{options}}}, {active!r})"
+
+
 def apply_pullback(s: Any, op: Op, bound: BoundRule, g: str) -> None:
     """Call the pullback that the forward function has pushed."""
     e = s.e
     out: Any = op.out
+    if e.for_native and type(op.f) is RecursiveCallee:
+        e.started.add(op)
+        s.out.add(f"q = {e.constants.name(sweep_program)}(pop, {e.constants.name(op.f)}, {g})")
+        _add_all(s, op)
+        return
     active = [a for a in bound.args if isinstance(a, Value) and is_active(a)]
     for v in (*bound.args, *bound.options.values(), out):
         if isinstance(v, Value):
@@ -78,10 +118,15 @@ def apply_pullback(s: Any, op: Op, bound: BoundRule, g: str) -> None:
     e.tape_reads[pull] = pull
     if type(op.f) is RecursiveCallee:
         s.out.add(f"q = {pull}[0](*{pull}[1:], ({g}, ))")
-        for k, v in enumerate(op.args):
-            if is_active(v):
-                s.add_to(v, f"q[{k}]")
+        _add_all(s, op)
         return
     s.out.add(f"q = {pull}({g})")
     for k, v in enumerate(active):
         gather(s, v, f"q[{k}]")
+
+
+def _add_all(s: Any, op: Op) -> None:
+    """Add the cotangents `q` that the sweep of a program has returned for its arguments."""
+    for k, v in enumerate(op.args):
+        if is_active(v):
+            s.add_to(v, f"q[{k}]")

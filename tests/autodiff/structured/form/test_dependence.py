@@ -16,6 +16,7 @@ from autodiff.structured.form.function_ir import WRITES, Block, For, Op, Value, 
 from autodiff.structured.form.indices import parts_of_index
 from autodiff.structured.form.kinds import kind_of
 from autodiff.structured.form.order import Order
+from autodiff.structured.reading.assumptions import Assumptions
 from autodiff.structured.reading.lowering import lower
 
 N = 6
@@ -27,7 +28,7 @@ def lowered(source: str) -> Any:
     scope: dict[str, Any] = {"np": np}
     exec(compile(source, name, "exec"), scope)
     kinds = [kind_of(np.ones((N, N))), kind_of(3)]
-    return lower(scope["f"], (None, None), kinds, {}, {}).program
+    return lower(scope["f"], (None, None), kinds, {}, {}, Assumptions()).program
 
 
 def runs_of(nodes: list, env: dict) -> Iterator[tuple[Op | Block, dict]]:
