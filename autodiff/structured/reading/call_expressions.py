@@ -56,7 +56,7 @@ from autodiff.structured.reading.containers.classes import (
     is_object,
 )
 from autodiff.structured.reading.containers.sequences import SequenceReader, is_sequence
-from autodiff.structured.reading.libraries.argument_checks import pop_out
+from autodiff.structured.reading.libraries.argument_checks import WITH_OUT, pop_out
 from autodiff.structured.reading.libraries.decompositions import (
     DECOMPOSABLE,
     JOINS_VECTORS,
@@ -454,7 +454,10 @@ class CallReader(SequenceReader):
         made = self.emit_call(f, values, named)
         if made.op.code == "call" and _must_unpack(made.kind):
             return self.unpacked_result(made)
-        return made if out is None or known(out) is None else self.write_out(out, made)
+        return made if out is None else self._written_out(out, made)
+
+    def _written_out(self, out: Value, made: Value) -> Value:
+        return made if known(out) is None else self.write_out(out, made)
 
     def _where(self, test: Value, a: Any, b: Any) -> Any:
         """Read ``np.where(test, a, b)`` with a number as the test."""
@@ -487,12 +490,18 @@ class CallReader(SequenceReader):
         return v if type(v) in (Value, tuple, Items) else self.const(v)
 
     def _call_python(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
-        """Read a call of a builtin or a class of the standard library, or return NotImplemented."""
+        """Read a call of a builtin or a class of the standard library, or one with ``out``.
+
+        Return NotImplemented for others.
+        """
         made = self.read_derivative(f, args, options)
         if made is not NotImplemented:
             return made
         if f is functools.partial:
             return self._partial(args, options)
+        if "out" in options and f in WITH_OUT:
+            rest = {name: x for name, x in options.items() if name != "out"}
+            return self._written_out(self.pack(options["out"]), self.read_call(f, args, rest))
         if f is dict and len(args) < 2:
             items = self.named_items(args[0]) if args else Named()
             if items is None and not options and _is_iterable(args[0]):

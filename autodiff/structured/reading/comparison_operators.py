@@ -68,6 +68,8 @@ class ComparisonReader(CallReader):
         """Read one comparison of two values."""
         if (is_object(a) or is_object(b)) and type(op) in COMPARISONS:
             return self.compared_objects(type(op), a, b)
+        if not isinstance(op, (ast.Is, ast.IsNot)):
+            a, b = self.with_parts(a), self.with_parts(b)
         found = self._structural_test(_POSITIVE.get(type(op), type(op)), a, b)
         if found is not None:
             return self._negated(found) if type(op) in _POSITIVE else found
@@ -85,8 +87,8 @@ class ComparisonReader(CallReader):
         are_members = all(type(v) is Value and v.kind.is_member for v in (a, b))
         if are_members and op in (ast.Eq, ast.Is):
             return self._same_member(a, b)
-        if op is ast.Eq and type(a) is type(b) in (tuple, Items):
-            return self._are_equal(a, b)
+        if op is ast.Eq and type(a) in (tuple, Items) and type(b) in (tuple, Items):
+            return self._are_equal(a, b) if type(a) is type(b) else self.const(False)
         if op in _ORDERS and type(a) is type(b) in (tuple, Items):
             return self._in_order(op, a, b)
         if op is ast.Is:
@@ -99,6 +101,14 @@ class ComparisonReader(CallReader):
             is_decided = any(nones) and all(map(_is_none_known, (a, b)))
             return self.const(all(nones)) if is_decided else None
         return self._membership(a, b) if op is ast.In else None
+
+    def with_parts(self, x: Any) -> Any:
+        """Return the parts of a tuple that is one value, such as a shape; else `x`."""
+        if type(x) is not Value:
+            return x
+        if x.kind.is_known:
+            return self._from_constant(known(x)) if _holds_integers_or_strings(known(x)) else x
+        return tuple(self._parts_of(x)) if x.kind.parts else x
 
     def _in_order(self, op: type[ast.cmpop], a: tuple, b: tuple) -> Value:
         """Read ``a < b`` of tuples or lists: the first parts that differ decide."""
@@ -144,8 +154,6 @@ class ComparisonReader(CallReader):
             return self.inline(list_contains, [b, a], {})
         if b.kind.is_mapping:
             return self.has_key(b, self.pack(a))
-        if _holds_integers_or_strings(known(b)):
-            return self._is_among(a, tuple(map(self.const, known(b))))
         return None
 
     def _negated(self, x: Value) -> Value:
@@ -178,6 +186,7 @@ class ComparisonReader(CallReader):
         """Read whether two parts are identical or equal; floats are refused, because of NaN."""
         if is_object(a) or is_object(b):  # an object may differ from itself
             raise UnsupportedError("a comparison of objects")
+        a, b = self.with_parts(a), self.with_parts(b)
         if isinstance(a, tuple) or isinstance(b, tuple):
             return self._compare(ast.Eq(), a, b)
         if type(a) is not Value or type(b) is not Value:
@@ -210,7 +219,7 @@ def _compares_with_none(node: ast.Compare) -> bool:
 def _may_be_in_a_set(x: Any) -> bool:
     if type(x) is tuple:
         return all(map(_may_be_in_a_set, x))
-    return type(x) is Value and (x.kind.is_scalar or x.kind.is_text)
+    return type(x) is Value and (x.kind.is_scalar or x.kind.is_text or bool(x.kind.parts))
 
 
 def _is_scalar(x: Any) -> bool:
@@ -222,7 +231,10 @@ def _is_integer_or_string(x: Any) -> bool:
 
 
 def _holds_integers_or_strings(x: Any) -> bool:
-    return type(x) is tuple and all(type(part) in (int, str) for part in x)
+    """Whether this is a tuple of integers, strings and such tuples."""
+    return type(x) is tuple and all(
+        type(part) in (int, str) or _holds_integers_or_strings(part) for part in x
+    )
 
 
 def _is_none_known(v: Any) -> bool:

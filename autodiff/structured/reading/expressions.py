@@ -240,6 +240,7 @@ class ExpressionReader(OperatorReader):
             return self._item_of_columns(base, self.value(index))
         if type(base) is Value and is_joiner(known(base)):
             return self._index_joiner(known(base), index)
+        base = self.with_parts(base) if isinstance(index, ast.Slice) else base
         if isinstance(base, tuple) and isinstance(index, ast.Slice):
             return self._slice_of(base, index)
         if type(base) is HeldRange:

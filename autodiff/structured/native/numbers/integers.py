@@ -24,6 +24,10 @@ _OF_FLOATS: dict[Any, str] = {
 _OF_BITS = {operator.and_: "and_", operator.or_: "or_", operator.xor: "xor"}
 _MOST_FACTORS = 64
 """More factors of a product overflow, or one of them is zero."""
+_METHODS: dict[Any, str] = {
+    iteration_count: "_length_of_range", operator.pow: "_whole_power", math.comb: "_combinations",
+    np.clip: "_clipped",
+}  # fmt: skip
 _EXTREMA = {min: min, max: max, np.minimum: min, np.maximum: max}
 
 
@@ -59,18 +63,14 @@ class Integers(Inlining):
             )
         if f in _EXTREMA:
             return functools.reduce(code.lesser if _EXTREMA[f] is min else code.greater, args)
-        if f is iteration_count:
-            return self._length_of_range(*args)
-        if f is operator.pow:
-            return self._whole_power(*args)
+        if f in _METHODS:
+            return getattr(self, _METHODS[f])(*args)
         if f in _OF_BITS:
             return getattr(b, _OF_BITS[f])(*args)
         if f in (operator.lshift, operator.rshift):
             return self._shifted(f, *args)
         if f in (math.factorial, math.perm):
             return self._arrangements(args[0], args[-1])
-        if f is math.comb:
-            return self._combinations(*args)
         raise UnsupportedError(f"{f} of integers")
 
     def float_to_integer(self, f: Any, x: Any) -> Any:
@@ -104,6 +104,12 @@ class Integers(Inlining):
     def widened(self, dtype: np.dtype, value: Any) -> Any:
         """Return an integer of less than 64 bits as one of 64 bits."""
         return (self.b.sext if dtype.kind == "i" else self.b.zext)(value, I64)
+
+    def _clipped(self, x: Any, *bounds: Any) -> Any:
+        """Return the integer between two bounds that is nearest; the upper bound wins."""
+        if len(bounds) != 2:
+            raise UnsupportedError("np.clip with one bound")
+        return self.code.lesser(self.code.greater(x, bounds[0]), bounds[1])
 
     def _shifted(self, f: Any, x: Any, n: Any) -> Any:
         """Shift the bits of an integer; exit on an error or an overflow."""

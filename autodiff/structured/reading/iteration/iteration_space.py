@@ -38,6 +38,8 @@ class IterationSpace:
         Dicts that the loop must not take anything out of.
     functions : list
         Functions that were called for all items ahead: the loop must not change what they read.
+    over_lists : callable, optional
+        Returns the iteration space of lists of the items, if they are numbers that are known.
     is_endless : bool
         Whether only a break ends a loop over it.
     """
@@ -63,4 +65,5 @@ class IterationSpace:
         self.begun: tuple | None = next((over.begun for over in of if over.begun), None)
         self.tables: list[Memory] = [memory for over in of for memory in over.tables]
         self.functions: list[Any] = [f for over in of for f in over.functions]
+        self.over_lists: Callable[[], IterationSpace] | None = None
         self.is_endless: bool = any(over.is_endless for over in of)

@@ -207,34 +207,36 @@ class IteratorReader(LibraryIteratorReader):
 
     def _over_items(self, items: list) -> IterationSpace:
         """Return the iteration space of items that are known one by one."""
-        columns = self._columns_of(items)
-        if columns is not None:
-            return self._over_value(columns)
+        columns = self._columns_in(items)
+
+        def over_lists() -> IterationSpace:
+            made = [self.list_in_memory(Items(column)) for column in columns]
+            return self._over_value(Columns(made) if _is_tuple(items[0]) else made[0])
+
+        are_numbers = all(type(x) is Value and x.kind.is_known for own in columns for x in own)
+        if columns and not (are_numbers and self._is_within(len(items), _MOST_UNROLLED_NUMBERS)):
+            return over_lists()
         if not self.may_unroll(len(items)):
             return self._over_list(self.list_in_memory(Items(items)))
         n = self.const(len(items))
-        return IterationSpace(lambda: n, lambda i: items[known(i)], known=len(items))
+        over = IterationSpace(lambda: n, lambda i: items[known(i)], known=len(items))
+        over.over_lists = over_lists if columns else None
+        return over
 
-    def _columns_of(self, items: list) -> Columns | Value | None:
-        """Return a list in memory of many items, or one for each part of tuples.
+    def _columns_in(self, items: list) -> list[tuple]:
+        """Return many items as one column, or tuples as one column for each of their parts.
 
-        Return None if there are few items, or if they, or the parts at one place, are not all known
-        integers, known floats, arrays of one kind, or lists of such.
+        Return nothing if there are few items, or if those in one column are not all known integers,
+        known floats, arrays of one kind, or lists of such.
         """
         if self._is_within(len(items), _MOST_UNROLLED_ARRAYS):
-            return None
+            return []
         rows = [self._parts_of(x) if _is_tuple(x) else [x] for x in items]
-        if len(set(map(len, rows))) > 1 or not rows[0]:
-            return None
+        if len(set(map(len, rows))) > 1 or not rows[0] or len(set(map(_is_tuple, items))) > 1:
+            return []
         columns = list(zip(*rows, strict=True))
         kinds = [set[Any]().union(*map(_kinds_in, column)) for column in columns]
-        has_arrays = any(type(kind) is tuple for own in kinds for kind in own)
-        is_short = not has_arrays and self._is_within(len(items), _MOST_UNROLLED_NUMBERS)
-        are_alike = all(len(own) == 1 and None not in own for own in kinds)
-        if not are_alike or is_short or len(set(map(_is_tuple, items))) > 1:
-            return None
-        made = [self.list_in_memory(Items(column)) for column in columns]
-        return Columns(made) if _is_tuple(items[0]) else made[0]
+        return columns if all(len(own) == 1 and None not in own for own in kinds) else []
 
     def range_of(self, nodes: list[ast.expr]) -> HeldRange:
         """Read ``range(...)`` with these arguments."""

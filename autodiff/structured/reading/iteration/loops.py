@@ -24,6 +24,7 @@ from autodiff.structured.reading.iteration.iterators import IteratorReader
 from autodiff.structured.reading.jumps import breaks, recording_breaks, with_jumps_last
 
 _MOST_PASSES = 6
+_LONGEST_UNROLLED = 500  # nodes of syntax trees in all bodies of a loop over numbers
 
 
 class LoopReader(IteratorReader):
@@ -78,6 +79,9 @@ class LoopReader(IteratorReader):
 
     def _for_over(self, node: ast.For, over: IterationSpace) -> None:
         """Read a loop, and check that it does not change what it iterates over."""
+        size = (over.known or 0) * _size_of(node.body)
+        if over.over_lists is not None and size > _LONGEST_UNROLLED:
+            over = over.over_lists()
         if over.is_endless:
             raise UnsupportedError("a loop over an iterator without end")
 
@@ -339,6 +343,11 @@ def _bindings(target: ast.expr, item: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(target, (ast.Tuple, ast.List)) and type(item) is tuple:
         for inner, part in zip(target.elts, item, strict=False):
             yield from _bindings(inner, part)
+
+
+def _size_of(nodes: list[ast.stmt]) -> int:
+    """Return the size of statements: how many nodes their syntax trees have."""
+    return sum(1 for node in nodes for _ in ast.walk(node))
 
 
 def place_of(node: ast.stmt | ast.expr) -> tuple[int, int]:

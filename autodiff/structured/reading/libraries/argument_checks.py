@@ -98,7 +98,7 @@ def known_parts(v: Any) -> Any:
     return known(v) if type(v) is Value else None
 
 
-_WITH_OUT = frozenset({np.clip, np.cumsum, np.round})
+WITH_OUT = frozenset({np.clip, np.cumsum, np.round})
 """Functions that are no ufuncs, and compute all of their result before they write it into `out`."""
 
 
@@ -109,8 +109,8 @@ _WITH_WHERE = frozenset({np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.a
 
 
 def pop_out(f: Callable, values: list[Value], named: dict[str, Value]) -> Value | None:
-    """Pop the argument ``out``; raise if the call may write into another argument."""
-    out = named.pop("out", None) if f in _WITH_OUT else None
+    """Pop the argument ``out`` of a ufunc; raise if the call may write into another argument."""
+    out = None
     if isinstance(f, np.ufunc) and f.nout == 1:
         if len(values) == f.nin + 1:
             named["out"] = values.pop()

@@ -36,6 +36,7 @@ def places(x: Any) -> Any:
         i = np.floor(3.0 * x - k).astype(int)
         counts = (3.7 * np.cos(np.arange(9.0) + k)).astype(np.int64)
         total += np.sum(x[i] * counts) + np.sum(x[np.abs(counts)] ** 2)
+        total += np.sum(x[np.clip(counts + k, 0, 5)] * x[np.clip(np.arange(9) - k, 3, 1 + k)])
     return total
 
 

@@ -57,6 +57,28 @@ def test_loops_over_numbers_stay_loops(traced: Callable, runs: list[str]) -> Non
     assert program.lines < 1_000
 
 
+BONDS = [(i, (i + 3) % 12) for i in range(12)]
+
+
+def of_bonds(logits: Any) -> Any:
+    x, total = np.sin(np.outer(np.arange(1.0, 13.0), logits[0, :3])), 0.0
+    for i, j in BONDS:
+        d = x[j] - x[i]
+        r = np.sqrt(np.sum(d * d) + 0.1)
+        cosine = np.dot(x[i], x[j]) / (np.linalg.norm(x[i]) * np.linalg.norm(x[j]) + 1.0)
+        total += 0.5 * (r - 1.2) ** 2 + np.exp(-r) * cosine + (0.1 * r if i % 2 else r**2)
+    return total
+
+
+def test_long_bodies_stay_loops(runs: list[str]) -> None:
+    for _ in range(2):
+        check_gradient(of_bonds, LOGITS)
+    assert runs == ["of_bonds"] * 2
+    (program,) = calls._programs_of(of_bonds).known.values()
+    assert program is not None
+    assert program.lines < 150
+
+
 RAYS = [(np.arange(s, s + 2), np.full(2, 0.1 * s)) for s in range(15)]
 PLACES = [0, 1, None, 2] * 10
 GRAPH = {s: [(3 * s + k) % 40 for k in range(s % 3)] for s in range(40)}

@@ -47,6 +47,7 @@ def clipped(x: Any) -> Any:
     for k in range(4):
         v = x[k] * 1.5
         np.clip(v, -0.5, 0.8, out=v)
+        np.clip(v, None, 0.6, out=v)
         w = np.zeros(6)
         np.cumsum(v, out=w)
         total += np.sum(v * w) + np.sum(np.outer(v[:3], v[3:])[upper] ** 2)
