@@ -54,8 +54,8 @@ Each ten thousand more take half a second."""
 _SHORT = 2000
 """Programs of up to so many instructions inline outlined loops: a call takes some nanoseconds."""
 _BUILTINS = frozenset({
-    "push", "pop", "wipe", "range", "reversed", "len", "type", "Changed", "Broadcast",
-    "add_message",
+    "push", "pop", "wipe", "range", "reversed", "len", "set", "float", "type", "Changed",
+    "Broadcast", "add_message",
 })  # fmt: skip
 
 
@@ -367,6 +367,8 @@ def _dummy(kind: Kind) -> Any:
         return 0
     if kind.is_array:
         return np.zeros((2,) * kind.ndim, kind.dtype)
+    if kind.is_member:
+        return next(iter(next(iter(kind.classes))))
     return min(kind.classes, key=lambda c: c.__name__)(0)
 
 

@@ -22,11 +22,13 @@ from autodiff.structured.native.lowered_values import (
     CLASSES,
     COMPLEX_TAG,
     LARGE,
+    SYMBOLS,
     TAGS,
     DictType,
     ItemType,
     cotangent_kind,
     has_tag,
+    is_word,
     letter_of,
     width_of,
 )
@@ -94,7 +96,8 @@ def check_items(items: ItemType | DictType, is_result: bool) -> None:
         items = items.inner
     if is_result and isinstance(items, ItemType) and items.kind.is_array:
         return
-    if not isinstance(items, ItemType) or not items.kind.is_scalar:
+    is_one = isinstance(items, ItemType) and is_word(items.kind)
+    if not is_one or (is_result and not items.kind.is_scalar):
         raise UnsupportedError("a list of things other than numbers passed to machine code")
     letter_of(items.kind)
     if len(items.kind.classes) > 1 and not has_tag(items.kind):
@@ -115,7 +118,7 @@ def given(x: list, items: ItemType) -> NativeList:
     lengths = np.fromiter([len(xs) for xs, _ in lists], np.int64, len(lists))
     positions = {id(xs): k for k, (xs, _) in enumerate(lists)}
     inner = [positions[id(part)] for xs, _ in lists[:n_outer] for part in xs]
-    numbers = _as_words(list(chain.from_iterable(level)), own.kind)
+    numbers = _words_of_items(list(chain.from_iterable(level)), own)
     result = _in_memory((lengths, n_outer, np.array(inner, np.int64)), numbers)
     result.items, result.lists = items, lists
     return result
@@ -151,15 +154,31 @@ def _address(x: np.ndarray) -> int:
     return x.__array_interface__["data"][0]
 
 
+def _words_of_items(parts: list, items: ItemType) -> np.ndarray:
+    """Return the words of items, one item in each row."""
+    if not items.may_be_none:
+        return _as_words(parts, items.kind)
+    zero = min(items.kind.classes, key=lambda c: c.__name__)(0)
+    words = _as_words([zero if x is None else x for x in parts], items.kind)
+    has = np.fromiter([x is not None for x in parts], np.int64, len(parts))
+    return np.concatenate([words, has.reshape(-1, 1)], axis=1)
+
+
 def _as_words(numbers: list, kind: Kind) -> np.ndarray:
-    """Return the words of numbers, one number in each row.
+    """Return the words of numbers or symbols, one in each row.
 
     Raises
     ------
     BailoutError
-        If an integer is too large.
+        If an integer is too large, or there are too many texts.
     """
     letter, n = letter_of(kind), len(numbers)
+    if letter == "t":
+        try:
+            symbols = {x: SYMBOLS.number(x) for x in set(numbers)}
+            return np.fromiter(map(symbols.__getitem__, numbers), np.int64, n).reshape(n, 1)
+        except UnsupportedError as error:
+            raise BailoutError(str(error)) from error
     limit = LARGE if letter in "ib" else EXACT
     has_integers = not kind.classes.isdisjoint((int, np.int64))
     if has_integers and not all(-limit < x < limit for x in numbers if type(x) in (int, np.int64)):

@@ -34,8 +34,8 @@ class QueueReader(TableReader):
 
     def append(self, xs: Value, x: Any) -> Value:
         """Read ``xs.append(x)``."""
-        x = self._as_item(x)
         if xs.kind == BOUNDED:
+            x = self._as_item(self.not_none(x))
             self._make_room(xs, 0)
         return super().append(xs, x)
 
@@ -89,7 +89,8 @@ class QueueReader(TableReader):
             self.check_records(xs.memory)
             raise UnsupportedError(f"method {name} of a list")
         given = [self.as_list_display(a) if name == "extend" else a for a in node.args]
-        made = getattr(self, method[0])(xs, *map(self.expression, given))
+        read = self.expression_or_none if name == "append" else self.expression
+        made = getattr(self, method[0])(xs, *map(read, given))
         return self.const(None) if made is None else made
 
     def _maxlen_of(self, xs: Value) -> Value:

@@ -260,6 +260,7 @@ class LoopReader(IteratorReader):
         skipped_before = self.skipped
         for _ in range(_MOST_PASSES):
             before, self.skipped = dict(self.kinds), None
+            n_unchecked = len(self.read_unchecked)
             items = [(memory, memory.root().contents()) for memory in self.lists]
             state = [(s, s.writes, s.reads) for s in self.program.slots]
             body = iteration()
@@ -274,6 +275,7 @@ class LoopReader(IteratorReader):
                 self.kinds = before
                 return body, bound
             self.kinds = joined
+            del self.read_unchecked[n_unchecked:]
             for s, writes, reads in state:
                 s.writes, s.reads = writes, reads
         raise UnsupportedError("a loop whose variables change their kinds")
