@@ -358,6 +358,9 @@ class TableRef:
 
 
 CONTAINERS = (ListRef, DictRef, TableRef)
+Container = ListRef | DictRef | TableRef
+Contents = ItemType | DictType | TableType
+"""The type of a container."""
 
 
 @dataclass

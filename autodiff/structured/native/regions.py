@@ -187,7 +187,9 @@ class NativeProgram:
         """Return both functions of the source as functions of Python's lists."""
         if self.why_no_lists is not None:
             return forward, backward
-        return with_lists(forward, backward, self.given_lists)
+        program = self.emitter.program
+        first_outside = len(program.parameters) - len(program.captured)
+        return with_lists(forward, backward, self.given_lists, first_outside)
 
     def _lower(self, nodes: list) -> None:
         """Lower all loops as one region, else each loop or its parts.
@@ -368,7 +370,8 @@ def _dummy(kind: Kind) -> Any:
     if kind.is_array:
         return np.zeros((2,) * kind.ndim, kind.dtype)
     if kind.is_member:
-        return next(iter(next(iter(kind.classes))))
+        (members,) = kind.classes
+        return next(iter(members.__members__.values()))  # type: ignore[attr-defined] # an enumeration
     return min(kind.classes, key=lambda c: c.__name__)(0)
 
 

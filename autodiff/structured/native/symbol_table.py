@@ -20,6 +20,7 @@ from autodiff.structured.form.function_ir import (
 from autodiff.structured.form.indices import region_of
 from autodiff.structured.form.kinds import ANYTHING, BOOL, INT, Kind
 from autodiff.structured.native.lowered_values import (
+    Contents,
     DictType,
     ItemType,
     TableType,
@@ -69,7 +70,7 @@ class SymbolTable:
         self.alias_sets: dict[str, Any] = {}
         self.variables: set[str] = set()
         self.shapes: dict[str, int] = {}
-        self.lists: dict[str, ItemType | DictType | TableType] = {}
+        self.lists: dict[str, Contents] = {}
         self.shared_shadows: set[str] = set()
         self._shadows: dict[int, object] = {}  # id of an alias set → that of its shadows
         for slot in program.slots:
@@ -176,7 +177,7 @@ class SymbolTable:
 
     def contents(
         self, kind: Kind, of: Memory, is_shadow: bool = False
-    ) -> ItemType | DictType | TableType:  # fmt: skip
+    ) -> Contents:  # fmt: skip
         """Return the type of a list or dict in memory `of`."""
         if kind.is_table:
             keys = ItemType((of.keys or ANYTHING).general(), may_be_none=True)

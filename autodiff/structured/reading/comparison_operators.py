@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -51,11 +52,9 @@ class ComparisonReader(CallReader):
         for x, other in ((a, b), (b, a)):
             if type(x) is Maybe and type(other) is Value and _is_number_or_text(other):
                 both = (x.value, b) if x is a else (a, x.value)
-                return self.choose(
-                    x.has,
-                    lambda both=both: self._compare(op, *both),
-                    lambda: self.const(isinstance(op, ast.NotEq)),
-                )
+                compared = functools.partial(self._compare, op, *both)
+                differs = isinstance(op, ast.NotEq)
+                return self.choose(x.has, compared, functools.partial(self.const, differs))
         return self._compare(op, self.not_none(a), self.not_none(b))
 
     def _compare_chain(self, a: Any, ops: list[ast.cmpop], others: list[ast.expr]) -> Value:

@@ -261,9 +261,7 @@ class ExpressionReader(OperatorReader):
                 raise UnsupportedError("a key that the dict does not have")
             return base[known(at)]
         if type(base) is ArgumentRows:
-            if isinstance(index, ast.Slice):
-                return self.slice_of_rows(base, self.bounds_in(index))
-            return self.item_of_rows(base, self.value(index))
+            return self.part_of_rows(base, index)
         if type(base) is Columns:
             return self._item_of_columns(base, self.value(index))
         if type(base) is Value and is_joiner(known(base)):

@@ -22,6 +22,8 @@ from autodiff.structured.native.llvm.function_builder import I64, PTR, TYPES
 from autodiff.structured.native.lowered_values import (
     CONTAINERS,
     Array,
+    Container,
+    Contents,
     DictDisplay,
     DictRef,
     DictType,
@@ -57,13 +59,13 @@ class DictOperations(GatherScatter):
 
     # -- values and items as words -----------------------------------------------------------------
 
-    def container_at(self, items: ItemType | DictType, address: Any) -> ListRef | DictRef:
+    def container_at(self, items: Contents, address: Any) -> Container:
         """Return the list or dict at an address."""
         if isinstance(items, TableType):
             return TableRef(items, address)
         return DictRef(items, address) if isinstance(items, DictType) else ListRef(items, address)
 
-    def from_display(self, items: ItemType | DictType, x: Any) -> Any:
+    def from_display(self, items: Contents, x: Any) -> Any:
         """Allocate a displayed list or dict; return anything else unchanged."""
         if isinstance(items, TableType):
             return self.new_table(items, x) if isinstance(x, DictDisplay) else x
@@ -75,7 +77,7 @@ class DictOperations(GatherScatter):
             return self.new_list(items, [], n=x.maxlen)
         return self.select_list(items, x) if isinstance(x, SelectedList) else x
 
-    def to_words(self, x: Number | Array | ListRef | DictRef, kind: Kind) -> list:
+    def to_words(self, x: Number | Array | Container, kind: Kind) -> list:
         """Return the words of a value: address, shape and strides, or a number and its tag."""
         if isinstance(x, CONTAINERS):
             return [self.b.ptrtoint(x.address, I64)]

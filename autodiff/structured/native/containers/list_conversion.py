@@ -24,7 +24,7 @@ from autodiff.structured.native.lowered_values import (
     LARGE,
     SYMBOLS,
     TAGS,
-    DictType,
+    Contents,
     ItemType,
     cotangent_kind,
     has_tag,
@@ -84,7 +84,7 @@ def held(items: Any, address: int, owner: Any) -> NativeList:
     return result
 
 
-def check_items(items: ItemType | DictType, is_result: bool) -> None:
+def check_items(items: Contents, is_result: bool) -> None:
     """Check that a list holds numbers, or lists of numbers. A result may also hold arrays.
 
     Raises
@@ -96,8 +96,9 @@ def check_items(items: ItemType | DictType, is_result: bool) -> None:
         items = items.inner
     if is_result and isinstance(items, ItemType) and items.kind.is_array:
         return
-    is_one = isinstance(items, ItemType) and is_word(items.kind)
-    if not is_one or (is_result and not items.kind.is_scalar):
+    if not isinstance(items, ItemType) or not (
+        items.kind.is_scalar or (is_word(items.kind) and not is_result)
+    ):
         raise UnsupportedError("a list of things other than numbers passed to machine code")
     letter_of(items.kind)
     if len(items.kind.classes) > 1 and not has_tag(items.kind):
@@ -342,16 +343,27 @@ SCOPE = {
 """The globals of the source around machine code: see `list_arguments.SCOPE`."""
 
 
-def with_lists(forward: Callable, backward: Callable, types: dict[int, ItemType]) -> tuple:
+def with_lists(
+    forward: Callable, backward: Callable, types: dict[int, ItemType], first_outside: int
+) -> tuple:  # fmt: skip
     """Return both functions of a program as functions of Python lists.
 
-    `types` has the positions of the arguments that are lists, and the types of their items.
+    `types` has the positions of the arguments that are lists, and the types of their items. From
+    `first_outside` on they are from outside: often the same list as in the last run, and unchanged.
     """
+    last: dict[int, tuple[list, NativeList]] = {}
+
+    def given_again(k: int, x: list) -> NativeList:
+        before = last.get(k)
+        if before is None or before[0] is not x:
+            before = last[k] = x, given(x, types[k])
+        return before[1]
 
     def forward_of_lists(*values: Any) -> tuple:
         args = list(values)
         for k, items in types.items():
-            args[k] = given(args[k], items)
+            is_outside = k >= first_outside
+            args[k] = given_again(k, args[k]) if is_outside else given(args[k], items)
         outs, frame, tape = forward(*args)
         reading = ListResults([args[k] for k in types])
         results = tuple(map(reading.read, outs))

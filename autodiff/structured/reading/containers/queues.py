@@ -27,6 +27,7 @@ class QueueReader(TableReader):
     """Layer of the reader: methods of lists and deques, and the construction of deques."""
 
     # Methods that subclasses define.
+    expression_or_none: Callable[[ast.expr], Any]
     as_list_display: Callable[[ast.expr], ast.expr]
     extended: Callable[[Value, Any], Value]
     sort: Callable[[Value, dict[str, Any]], None]

@@ -44,6 +44,7 @@ class SequenceReader(QueueReader):
     _unpacked: Callable[[list | IterationSpace, int], list]
     _append_each: Callable[[str, IterationSpace], None]
     sliced: Callable[[Value, list[Value]], Value]
+    bounds_in: Callable[[ast.Slice], list[Value]]
 
     def on_tuple(self, node: ast.Tuple, may_be_none: bool = False) -> Any:
         """Read a tuple."""
@@ -222,8 +223,11 @@ class SequenceReader(QueueReader):
             return parts if record is None else record(parts)
         return instance_class(cls, names)(parts)
 
-    def slice_of_rows(self, xs: ArgumentRows, bounds: list[Value]) -> ArgumentRows:
-        """Read a slice of an argument that is a list of rows."""
+    def part_of_rows(self, xs: ArgumentRows, index: ast.expr) -> Any:
+        """Read an item or a slice of an argument that is a list of rows."""
+        if not isinstance(index, ast.Slice):
+            return self.item_of_rows(xs, self.value(index))
+        bounds = self.bounds_in(index)
         columns = [self.sliced(self.read_in(xs.scope, name), bounds) for name in xs.columns]
         return ArgumentRows(self.scope, tuple(map(self.hold, columns)), xs.depth, xs.row)
 
