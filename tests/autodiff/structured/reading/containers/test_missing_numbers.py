@@ -221,3 +221,49 @@ def test_derivatives_of_records() -> None:
     assert list(found[7]) == ["dose", "seen", "arm"]
     assert found[7]["seen"] == pytest.approx(2.0 * (0.5 - X[1] * X[0]))
     assert found[3]["dose"] == pytest.approx(X[3])
+
+
+def test_a_list_from_outside_that_changes(check_with_machine_code: Callable) -> None:
+    ys = [0.5 * k for k in range(60)]
+
+    def kernel(x: Any) -> Any:
+        total = 0.0
+        for k, y in enumerate(ys):
+            total = total * 0.9 + (x[0] if y is None else x[k % 5] * y)
+        return total
+
+    check_with_machine_code(kernel, X)
+    for k, y in ((3, 7.5), (3, 2), (7, True), (9, None), (9, 0.25)):
+        ys[k] = y
+        check_with_machine_code(kernel, X)
+    ys.append(4.0)
+    check_with_machine_code(kernel, X)
+    ys[:] = [1.5] * 70
+    check_with_machine_code(kernel, X)
+
+
+def bound_again(x: Any) -> Any:
+    y, total = SEEN[0], 0.0
+    z = y
+    if y is not None:
+        y = SEEN[1]
+        total += z * x[0]
+        total += x[1] if y is None else y
+    for k in range(9):
+        if y is not None:
+            total += y * x[2]
+            y = SEEN[2 * k]
+            total += y * y * x[3]
+        else:
+            y = SEEN[0]
+    return total * x[4] + (0.0 if y is None else y)
+
+
+def test_what_a_test_has_shown_ends_with_the_next_binding(
+    runs: list[str], check_with_machine_code: Callable
+) -> None:
+    check_with_machine_code(bound_again, X)
+    np.testing.assert_allclose(
+        gradient(bound_again, X), differences(bound_again, X), rtol=1e-6, atol=1e-9
+    )
+    assert runs
