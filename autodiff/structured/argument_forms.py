@@ -8,9 +8,10 @@ and arguments are rebuilt from it.
 from __future__ import annotations
 
 import functools
+import itertools
 import types
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +35,7 @@ _CONTAINERS = (tuple, list, dict)
 _LEAVES = frozenset({*TRACERS, *KNOWN, *PLAIN, np.ndarray})
 _UNTRACED = _LEAVES - set(TRACERS)
 _INTEGERS = frozenset({int, np.int64})
+_SORTS = (str, bool, type(None))  # columns in which only some have these are not of one sort
 _DEEPEST_ROWS = 5  # levels of lists in lists
 _NOT_OBJECTS = _LEAVES | set(_CONTAINERS)
 
@@ -94,15 +96,39 @@ class PartialForm(Named):
 
 
 class Rows(tuple):
-    """Nested lists of tuples, stored by column: one nested list for each part of the tuples.
+    """Nested lists of rows, stored by column: one nested list for each part of the rows.
+
+    Rows are tuples, named tuples, dicts with the same keys, or objects of one class.
 
     Attributes
     ----------
     depth : int
         The number of levels of lists.
+    row : RowForm
+        The form of each row.
     """
 
     depth: int
+    row: RowForm
+
+
+class RowForm(NamedTuple):
+    """The form of a row: its class, and the names of its parts; those of a tuple are numbers."""
+
+    cls: type
+    names: tuple
+
+    def rebuilt(self, parts: tuple) -> Any:
+        """Return a row with these parts."""
+        if self.cls is tuple:
+            return parts
+        if self.cls is dict:
+            return dict(zip(self.names, parts, strict=True))
+        if issubclass(self.cls, tuple):
+            return self.cls._make(parts)  # type: ignore[attr-defined] # it is a named tuple
+        result = object.__new__(self.cls)
+        vars(result).update(zip(self.names, parts, strict=True))
+        return result
 
 
 class Flattener:
@@ -146,9 +172,9 @@ class Flattener:
         if type(x) in (list, tuple):
             is_long = len(x) > _MOST_PARTS or numbers_within(x, _MOST_PARTS) > _MOST_PARTS
             if is_long and (columns := columns_of_rows(x)) is not None:
-                self.leaves += columns[1]
-                rows = Rows([None] * len(columns[1]))
-                rows.depth = columns[0]
+                self.leaves += columns[2]
+                rows = Rows([None] * len(columns[2]))
+                rows.depth, rows.row = columns[:2]
                 return rows
             is_whole = is_long or (self.whole and type(x) is list)  # short tuples are split
             if is_whole and (found := as_list_argument(x)) is not None:
@@ -256,7 +282,8 @@ def key_of_form(form: Any) -> Any:
         return None
     if not isinstance(form, Named):
         parts = [None if part is None else key_of_form(part) for part in form]
-        return (type(form), getattr(form, "depth", 0), *parts)
+        rows = (form.depth, form.row) if type(form) is Rows else ()
+        return (type(form), *rows, *parts)
     kind: Any = dict
     if type(form) is Fields:
         kind = id(form.cls)
@@ -295,7 +322,7 @@ def rebuilt_from(form: Any, leaves: Iterator, objects: list) -> Any:
         return next(leaves)
     result = [rebuilt_from(part, leaves, objects) for part in form]
     if type(form) is Rows:
-        return rows_of_columns(result, form.depth)
+        return rows_of_columns(result, form.depth, form.row)
     if isinstance(form, RecordValue):
         return form.user_class()._make(result)
     return result if type(form) is Items else tuple(result)
@@ -313,30 +340,59 @@ def _function_with(f: types.FunctionType, parts: dict[str, Any]) -> types.Functi
     return copy
 
 
-def columns_of_rows(x: list | tuple) -> tuple[int, list[ListArgument]] | None:
-    """Transpose nested lists of tuples; return the number of list levels, and the columns.
+def columns_of_rows(x: list | tuple) -> tuple[int, RowForm, list[ListArgument]] | None:
+    """Transpose nested lists of rows; return the number of list levels, the row and the columns.
 
-    A column is nested like `x` and has one part of each tuple. Return None unless some columns hold
-    only integers and others do not: otherwise `x` is one list of numbers.
+    A column is nested like `x` and has one part of each row. Return None if the rows are tuples
+    whose parts are of one sort: then `x` is one list of these.
     """
-    levels, rows = [[x]], [*x]
-    while rows and len(levels) < _DEEPEST_ROWS and all(type(row) is list for row in rows):
-        levels.append(rows)
-        rows = [row for xs in rows for row in xs]
-    if not rows or any(type(row) is not tuple for row in rows) or len(set(map(len, rows))) > 1:
+    depth, level = 1, x
+    while level and depth < _DEEPEST_ROWS and all(type(row) is list for row in level):
+        depth, level = depth + 1, [row for xs in level for row in xs]
+    found = _parts_of_rows(level) if level else None
+    if found is None:
         return None
+    row, rows = found
     kinds = [set(map(type, column)) for column in zip(*rows, strict=True)]
-    if len({kind <= _INTEGERS for kind in kinds}) < 2:
+    if row.cls is tuple:
+        sorts = {(*[cls in kind for cls in _SORTS], kind <= _INTEGERS) for kind in kinds}
+        if len(sorts) < 2:
+            return None
+
+    def nested(xs: Any, parts: Iterator, depth: int) -> list:
+        if depth == 1:
+            return list(itertools.islice(parts, len(xs)))
+        return [nested(part, parts, depth - 1) for part in xs]
+
+    each = [as_list_argument(nested(x, iter(c), depth)) for c in zip(*rows, strict=True)]
+    columns = [column for column in each if column is not None]
+    return (depth, row, columns) if columns and len(columns) == len(each) else None
+
+
+def _parts_of_rows(rows: list | tuple) -> tuple[RowForm, list] | None:
+    """Return the form of rows and the parts of each; None if they have no common form."""
+    classes = set(map(type, rows))
+    cls = classes.pop()
+    if classes or cls in (list, str) or cls in _LEAVES:
         return None
+    if cls is dict or is_plain_class(cls):
+        each = rows if cls is dict else list(map(vars, rows))
+        names = set(map(tuple, each))
+        parts: list = [tuple(row.values()) for row in each]
+    else:
+        names = set(map(tuple, map(range, map(len, rows)))) if issubclass(cls, tuple) else set()
+        parts = list(rows)
+        if cls is not tuple and record_class(cls) is None:
+            return None
+    if len(names) != 1:
+        return None
+    (own,) = names
+    if not all(type(name) in (str, int) for name in own):
+        return None
+    return RowForm(cls, own), parts
 
-    def column(xs: Any, k: int) -> Any:
-        return xs[k] if type(xs) is tuple and xs is not x else [column(part, k) for part in xs]
 
-    columns = [as_list_argument(column(x, k)) for k in range(len(kinds))]
-    return None if None in columns else (len(levels), columns)  # type: ignore[return-value]
-
-
-def rows_of_columns(columns: list, depth: int) -> list:
-    """Return nested lists of tuples from their columns."""
-    parts = zip(*columns, strict=True)
-    return [row if depth == 1 else rows_of_columns(row, depth - 1) for row in parts]  # type: ignore[arg-type]
+def rows_of_columns(columns: list, depth: int, row: RowForm) -> list:
+    """Return nested lists of rows from their columns."""
+    each = zip(*columns, strict=True)
+    return [row.rebuilt(x) if depth == 1 else rows_of_columns(x, depth - 1, row) for x in each]  # type: ignore[arg-type]

@@ -25,10 +25,13 @@ from autodiff.trace.tracer import TRACERS, bare, is_tracer
 _DEEPEST = 5  # levels of lists in lists
 _SEQUENCES = {list, tuple}
 _NUMBERS = frozenset(SCALARS)
+_NONE = frozenset([type(None)])
 
 
 class ListArgument:
-    """An argument that is a list or tuple of numbers, or nested lists or tuples of them.
+    """An argument that is a list or tuple of numbers or texts, or nested lists or tuples of them.
+
+    Some items may be None.
 
     Attributes
     ----------
@@ -46,7 +49,7 @@ class ListArgument:
         Whether a number is traced at several levels.
     key : tuple
         The specialization key: the container classes, from the outermost to the innermost; the
-        classes of the numbers; and whether any is active.
+        classes of the items; and whether any is active.
     """
 
     __slots__ = (
@@ -90,11 +93,14 @@ class ListArgument:
 
     def memory(self) -> Memory:
         """Return the `Memory` of the list for a program: the kinds of its items."""
-        classes, inner = self.key[1], None
+        inner: Memory | None = None
+        has_none = type(None) in self.key[1]
+        classes = self.key[1] - _NONE or (frozenset([float]) if has_none else None)
         kind = Kind(classes) if classes else None
         for cls in reversed(self.classes):
             memory = Memory()
             memory.is_indexed = True  # it has a shadow
+            memory.has_none = has_none and inner is None
             if kind is not None:
                 memory.takes(kind, inner)
             kind, inner = kind_of_list(cls), memory
@@ -183,7 +189,8 @@ def classes_of(kind: Kind, memory: Any) -> tuple[type, ...]:
 def as_list_argument(x: Any) -> ListArgument | None:
     """Return a list or tuple as a single argument of a program; None if that is not supported.
 
-    At each level, the items must be all numbers, all lists or all tuples.
+    At each level, the items must be all lists or all tuples; the innermost items must be all
+    numbers or all texts, except for those that are None.
     """
     levels, level = [], [x]
     while True:
@@ -201,12 +208,10 @@ def as_list_argument(x: Any) -> ListArgument | None:
     own = [id(xs) for level in levels for xs in level]
     if len(set(own)) < len(own):  # an empty list that appears at two levels
         return None
-    numbers = kinds - TRACERS
-    if not numbers <= _NUMBERS:
+    plain, traced = kinds - TRACERS, kinds & TRACERS
+    if not (plain <= _NUMBERS | _NONE or (plain - _NONE == {str} and not traced)):
         return None
-    if len(numbers) < len(kinds) and not all(
-        type(bare(x)) in _NUMBERS for x in items if type(x) in TRACERS
-    ):
+    if traced and not all(type(bare(x)) in _NUMBERS for x in items if type(x) in TRACERS):
         return None
     return ListArgument(levels, items)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import types
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from autodiff.errors import DifferentiationError
+from autodiff.structured.argument_forms import columns_of_rows
 from autodiff.structured.form.kinds import UNKNOWN
 from autodiff.structured.list_arguments import ListArgument, as_list_argument
-from autodiff.structured.reading.scopes import CELLS_OF_CALLEE, guarded_value
+from autodiff.structured.reading.scopes import CELLS_OF_CALLEE, ColumnLookup, guarded_value
 from autodiff.trace.trace_stack import program_tape
 
 
@@ -32,6 +34,8 @@ class OutsideReads:
         self._guards_of_cells = [(name, x) for d, name, x in known if d is CELLS_OF_CALLEE]
         self._captured = captured
         self._places = {(id(d), name) for d, name, _ in (*known, *captured)}
+        # Where a list of numbers was found → that list, its items, and both as an argument.
+        self._lists: dict[int, tuple[Any, tuple, ListArgument]] = {}
 
     def values(self, g: types.FunctionType) -> list | None:
         """Return what the program takes from outside as arguments; None if a guard fails."""
@@ -46,11 +50,10 @@ class OutsideReads:
                 return None
         if not self._captured:
             return []
-        found = [guarded_value(d, name, g) for d, name, _ in self._captured]
-        for i, (x, (_, _, kind)) in enumerate(zip(found, self._captured, strict=True)):
+        found = self._values_captured(g)
+        for x, (_, _, kind) in zip(found, self._captured, strict=True):
             if type(kind) is tuple:
-                found[i] = as_list_argument(x) if type(x) in (list, tuple) else None
-                if found[i] is None or found[i].key != kind:
+                if type(x) is not ListArgument or x.key != kind:
                     return None
             elif not kind.is_array:
                 if type(x) not in kind.classes:
@@ -58,6 +61,35 @@ class OutsideReads:
             elif type(x) is not np.ndarray or x.dtype != kind.dtype or x.ndim != kind.ndim:
                 return None
         return found
+
+    def _values_captured(self, g: types.FunctionType) -> list:
+        """Return what the captured variables hold now; lists, and columns of rows, as arguments."""
+        found: list = []
+        columns: dict[int, Any] = {}  # id of a list of rows → its columns
+        for k, (d, name, kind) in enumerate(self._captured):
+            if type(d) is not ColumnLookup:
+                x = guarded_value(d, name, g)
+                is_list = type(kind) is tuple and type(x) in (list, tuple)
+                found.append(self._as_argument(k, x) if is_list else x)
+                continue
+            rows = guarded_value(d.where, d.name, g)
+            if id(rows) not in columns:
+                columns[id(rows)] = columns_of_rows(rows) if type(rows) in (list, tuple) else None
+            own = columns[id(rows)]
+            is_alike = own is not None and own[:2] == (d.depth, d.row)
+            found.append(own[2][name] if is_alike else None)
+        return found
+
+    def _as_argument(self, k: int, x: Any) -> ListArgument | None:
+        """Return a list as an argument, the same as in the last call if it has the same items."""
+        if k in self._lists:
+            before, items, found = self._lists[k]
+            if before is x and len(x) == len(items) and all(map(operator.is_, x, items)):
+                return found
+        made = as_list_argument(x)
+        if made is not None and len(made.classes) == 1 and not made.tapes:
+            self._lists[k] = x, tuple(x), made
+        return made
 
     def changed_numbers(self) -> set[str]:
         """Return the names of numbers that are others than in the program."""
@@ -72,8 +104,9 @@ class OutsideReads:
         """
         places = [(look_up(name, UNKNOWN), x, name) for look_up, name, x in self._guards]
         cells = [(CELLS_OF_CALLEE, name, x) for name, x in self._guards_of_cells]
-        cells += [(d, name, x) for (d, name, _), x in zip(self._captured, before, strict=True)]
         places += [(guarded_value(d, name, g), x, name) for d, name, x in cells]
+        captured = zip(self._values_captured(g), before, self._captured, strict=True)
+        places += [(now, x, name) for now, x, (_, name, _) in captured]
         for now, then, name in places:
             if not _is_as_before(now, then):
                 what = f"the {name!r} that" if type(name) is str and name else "what"
@@ -87,8 +120,11 @@ class OutsideReads:
 def _is_as_before(now: Any, then: Any) -> bool:
     """Whether a variable holds what a run has read there, or a copy of it."""
     if type(then) is ListArgument:
-        now = as_list_argument(now) if type(now) in (list, tuple) else None
-        return now is not None and now.key == then.key and repr(now.plain) == repr(then.plain)
+        return (
+            type(now) is ListArgument
+            and now.key == then.key
+            and repr(now.plain) == repr(then.plain)
+        )
     if now is then:
         return True
     if type(now) is not type(then):

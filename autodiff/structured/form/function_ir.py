@@ -53,7 +53,7 @@ class Memory:
     is_changed : bool
         Whether a list or dict in this class is changed. With copies, no program can be made.
     has_none : bool
-        Whether a list in this class starts as a list of None, so that reads must check items.
+        Whether a list in this class may hold None, so that reads must check items.
     """
 
     __slots__ = (
@@ -104,11 +104,12 @@ class Memory:
             b.fields.setdefault(key, Memory()).share(own)
 
     def contents(self) -> Any:
-        """Return the kinds of its items, of its fields by key, and of its keys."""
+        """Return the kinds of its items, of its fields by key, of its keys, and `has_none`."""
         return (
             self.items,
             {key: field.root().items for key, field in self.fields.items()},
             self.keys,
+            self.has_none,
         )
 
     def within(self) -> list[Memory]:
@@ -197,7 +198,7 @@ class Value(_HasMemory):
         """Whether it may be complex, or hold complex numbers."""
         if not self.kind.has_items:
             return self.kind.is_complex
-        items, fields, _ = self.root.contents()
+        items, fields, *_ = self.root.contents()
         return any(kind is not None and kind.is_complex for kind in (items, *fields.values()))
 
     def __repr__(self) -> str:

@@ -51,6 +51,17 @@ def has_keys(x: dict, keys: tuple) -> bool:
     return tuple(x) == keys
 
 
+def has_item(xs: list, at: int) -> bool:
+    """Return whether an item of a list is not None."""
+    return xs[at] is not None
+
+
+def item_or(xs: list, at: int, otherwise: Any) -> Any:
+    """Return an item of a list, or something else if it is None."""
+    found = xs[at]
+    return otherwise if found is None else found
+
+
 def sorted_keys(keys: list, is_reversed: bool) -> list:
     """Return keys of dicts in order."""
     return sorted(keys, reverse=is_reversed)

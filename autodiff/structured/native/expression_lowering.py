@@ -20,6 +20,9 @@ from autodiff.structured.form.kinds import INT, Kind, UnsupportedError, kind_of_
 from autodiff.structured.form.known_functions import (
     DIAGONALS,
     function_of,
+    has_item,
+    has_keys,
+    item_or,
     length_of_slice,
     most_items,
     start_of_slice,
@@ -42,6 +45,7 @@ from autodiff.structured.native.lowered_values import (
     RepeatedList,
     SelectedList,
     StaticValue,
+    TableRef,
     TupleValue,
     as_float,
     leaves,
@@ -143,9 +147,7 @@ class Expressions(AdjointCalls):
 
     def on_dict(self, node: ast.Dict) -> DictDisplay:
         """Lower a dict display."""
-        keys = [k.value if isinstance(k, ast.Constant) else None for k in node.keys]
-        if None in keys:
-            raise UnsupportedError("a dict with other keys")
+        keys = [ast.literal_eval(k) for k in node.keys if k is not None]
         return DictDisplay(dict(zip(keys, map(self.expression, node.values), strict=True)))
 
     def on_binop(self, node: ast.BinOp) -> Any:
@@ -210,6 +212,8 @@ class Expressions(AdjointCalls):
             return self.item(base, self.integer(node.slice))
         if isinstance(base, DictRef):
             return self.field(base, self.expression(node.slice))
+        if isinstance(base, TableRef):
+            return self.item_of_table(base, self.expression(node.slice))
         base = self.base_of_view(base)
         if not isinstance(base, Array):
             raise UnsupportedError("an index")
@@ -285,7 +289,7 @@ class Expressions(AdjointCalls):
         handler = Expressions.triangular if solves_triangular(f.x) else _HANDLERS.get(f.x)
         if handler is not None:
             return _handle(handler, f.x, self, *args, **options)
-        if len(args) == 1 and isinstance(args[0], ListRef):
+        if len(args) == 1 and isinstance(args[0], (ListRef, TableRef)):
             return self._call_of_list(f.x, args[0], options)
         adjoint = self.adjoints.get(id(f.x))
         if adjoint is not None:
@@ -321,6 +325,11 @@ class Expressions(AdjointCalls):
             return self._copy(owner)
         if name in ("conj", "conjugate") and not args:
             return self.conjugate(owner)
+        if isinstance(owner, TableRef) and name in ("add", "remove"):
+            key = self.expression(args[0])
+            if name == "remove":
+                return self.remove_key(owner, key)
+            return self.set_in_table(owner, key, StaticValue(True))
         if isinstance(owner, ListRef) and name == "append":
             return self.append(owner, self.expression(args[0]))
         if isinstance(owner, ListRef) and name == "pop" and not args:
@@ -329,8 +338,10 @@ class Expressions(AdjointCalls):
             return self.insert(owner, self.integer(args[0]), self.expression(args[1]))
         raise UnsupportedError(name)
 
-    def _call_of_list(self, f: Any, xs: ListRef, options: dict[str, Any]) -> Any:
-        """Call a function of a list."""
+    def _call_of_list(self, f: Any, xs: ListRef | TableRef, options: dict[str, Any]) -> Any:
+        """Call a function of a list, growing dict or set."""
+        if isinstance(xs, TableRef):
+            return self.call_of_table(f, xs)
         if f is len:
             return self.python_int(self.length(xs))
         if f is most_items:
@@ -465,6 +476,10 @@ _HANDLERS: dict[Any, Callable] = {
     rt.put_back: Expressions.on_put_back, rt.taken_out: Expressions.on_taken_out,
     start_of_slice: Expressions.on_start, length_of_slice: Expressions.on_length,
     collections.deque: Expressions.queue, operator.is_: Expressions.same,
+    operator.contains: Expressions.contains, set: Expressions.on_set,
+    collections.defaultdict: Expressions.on_zeros_by_key,
+    has_keys: Expressions.on_has_keys,
+    has_item: Expressions.on_has_item, item_or: Expressions.on_item_or,
     **dict.fromkeys([*DIAGONALS, rt.diagonal_of], Expressions.on_diagonal),
     **dict.fromkeys([np.cumsum, np.ndarray.cumsum], Expressions.cumsum),
     **dict.fromkeys([np.cumprod, np.ndarray.cumprod], Expressions.cumprod),

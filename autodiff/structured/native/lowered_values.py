@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,18 +29,21 @@ TAGS: dict[type, int] = {int: 0, float: 1, np.float64: 2, np.float32: 3, complex
 No number may be either a float32 or a float64.
 """
 CLASSES = {tag: cls for cls, tag in TAGS.items()}
+_MOST_SYMBOLS = 100_000
 LARGE = 2**62
 """A bound on the magnitude of integers in machine code."""
 
 
 def letter_of(kind: Kind) -> str:
-    """Return the representation of a number, a key of `function_builder.TYPES`.
+    """Return the representation of a number or symbol, a key of `function_builder.TYPES`.
 
     A number that may be complex is represented as complex.
     """
     classes = kind.classes
     if kind.is_array or not classes:
         raise UnsupportedError("an array instead of a number")
+    if kind.is_text or (kind.is_member and len(classes) == 1):
+        return "t"
     if classes <= _INTEGERS or classes <= _OTHER_INTEGERS:
         return "i"
     if classes <= _DOUBLES:
@@ -53,6 +57,46 @@ def letter_of(kind: Kind) -> str:
     if classes == {np.complex64}:
         return "c"
     raise UnsupportedError(f"a number of class {sorted(c.__name__ for c in classes)}")
+
+
+class Symbols:
+    """The texts and members of enumerations that machine code has seen, each with a number.
+
+    Machine code compares these numbers. It does nothing else with symbols.
+    """
+
+    def __init__(self) -> None:
+        self.objects: list = []
+        self._numbers: dict[tuple[type, Any], int] = {}
+        self._lock = threading.Lock()
+
+    def number(self, x: Any) -> int:
+        """Return the number of a symbol, a new one for a new symbol.
+
+        Raises
+        ------
+        UnsupportedError
+            If there are too many, because each call has others.
+        """
+        key = type(x), x  # a member of an enumeration may equal a text
+        found = self._numbers.get(key)
+        if found is not None:
+            return found
+        with self._lock:
+            if key not in self._numbers:
+                if len(self.objects) >= _MOST_SYMBOLS:
+                    raise UnsupportedError("too many texts in machine code")
+                self.objects.append(x)
+                self._numbers[key] = len(self.objects) - 1
+            return self._numbers[key]
+
+
+SYMBOLS = Symbols()
+
+
+def is_word(kind: Kind) -> bool:
+    """Whether values of this kind are numbers or symbols."""
+    return kind.is_scalar or kind.is_text or (kind.is_member and len(kind.classes) == 1)
 
 
 def is_whole(kind: Kind) -> bool:
@@ -223,6 +267,15 @@ class TupleValue:
     parts: list
 
 
+def parts_of_tuple(x: Any) -> list:
+    """Return the parts of a tuple, which may be a constant."""
+    if isinstance(x, StaticValue) and type(x.x) is tuple:
+        return list(map(StaticValue, x.x))
+    if not isinstance(x, TupleValue):
+        raise UnsupportedError("something other than a tuple")
+    return x.parts
+
+
 @dataclass(frozen=True)
 class ItemType:
     """The type of the items of a list, or of a field of a dict.
@@ -233,13 +286,16 @@ class ItemType:
         The kind of an item.
     alias_set : Any
         The alias set of items that are arrays.
-    inner : ItemType or DictType, optional
+    inner : ItemType, DictType or TableType, optional
         The element type of items that are lists or dicts.
+    may_be_none : bool
+        Whether an item has a further word, which is 0 if the item is None.
     """
 
     kind: Kind
     alias_set: Any = None
-    inner: ItemType | DictType | None = None
+    inner: ItemType | DictType | TableType | None = None
+    may_be_none: bool = False
 
 
 @dataclass(frozen=True)
@@ -253,6 +309,28 @@ class DictType:
     """
 
     items: tuple[tuple[Any, ItemType], ...]
+
+
+@dataclass(frozen=True)
+class TableType:
+    """The type of a growing dict or set.
+
+    Attributes
+    ----------
+    keys : ItemType
+        The type of the keys, which are None where they were removed.
+    values : ItemType
+        The type of the values.
+    is_set : bool
+        Whether it is a set.
+    is_shadow : bool
+        Whether it is the shadow of a dict: missing keys have the value 0.
+    """
+
+    keys: ItemType
+    values: ItemType
+    is_set: bool
+    is_shadow: bool
 
 
 @dataclass
@@ -272,8 +350,22 @@ class DictRef:
 
 
 @dataclass
+class TableRef:
+    """A growing dict or set: its type and its address."""
+
+    items: TableType
+    address: Any
+
+
+CONTAINERS = (ListRef, DictRef, TableRef)
+Container = ListRef | DictRef | TableRef
+Contents = ItemType | DictType | TableType
+"""The type of a container."""
+
+
+@dataclass
 class DictDisplay:
-    """A dict display, before it is allocated."""
+    """A dict display, or a new set, before it is allocated."""
 
     parts: dict[Any, Any]
 

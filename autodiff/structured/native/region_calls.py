@@ -34,10 +34,12 @@ from autodiff.structured.native.lowered_values import (
     CLASSES,
     COMPLEX_TAG,
     LARGE,
+    SYMBOLS,
     TAGS,
     Array,
     Number,
     has_tag,
+    is_word,
     letter_of,
 )
 from autodiff.structured.native.numbers.scalars import EXACT
@@ -54,7 +56,7 @@ _WHY = {
 }
 WITH_LIST = "a list passed to machine code"
 _C_TYPES: dict[str, tuple[Any, ...]] = {
-    **dict.fromkeys("ds", (ctypes.c_double,)), **dict.fromkeys("ib", (ctypes.c_int64,)),
+    **dict.fromkeys("ds", (ctypes.c_double,)), **dict.fromkeys("ibt", (ctypes.c_int64,)),
     **dict.fromkeys(PARTS, (ctypes.c_double,) * 2),
 }  # fmt: skip
 
@@ -89,7 +91,7 @@ class NativeFunction:
             if x in lists:
                 continue
             kind = kinds.get(x)
-            if kind is None or not (kind.is_array or kind.is_scalar):
+            if kind is None or not (kind.is_array or is_word(kind)):
                 is_list = kind is not None and kind.has_items
                 raise UnsupportedError(WITH_LIST if is_list else f"{x} passed to machine code")
             if kind.is_array:
@@ -309,6 +311,9 @@ def _argument(
     if is_forward:
         scope[f"classes_{x}"] = kind.classes
         lines.append(f"if type({x}) not in classes_{x}: raise Aside('a number of another class')")
+    if letter_of(kind) == "t":
+        scope["symbol"] = SYMBOLS.number
+        return lines, [f"symbol({x})"]
     if letter_of(kind) in "ib":
         lines.append(f"if not {-LARGE} < {x} < {LARGE}: raise Aside('a large integer')")
         return lines, [f"int({x})"]
@@ -383,7 +388,10 @@ class _Results:
         else:
             (cls,) = kind.classes
             text = f"complex({text})" if len(types) > 1 else text
-            if cls not in (int, float, complex):
+            if letter_of(kind) == "t":
+                self.scope["symbols"] = SYMBOLS.objects
+                text = f"symbols[{text}]"
+            elif cls not in (int, float, complex):
                 self.scope[own] = cls
                 text = f"{own}({text})"
         self.texts.append(text)

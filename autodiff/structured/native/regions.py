@@ -56,8 +56,8 @@ Each ten thousand more take half a second."""
 _SHORT = 2000
 """Programs of up to so many instructions inline outlined loops: a call takes some nanoseconds."""
 _BUILTINS = frozenset({
-    "push", "pop", "wipe", "range", "reversed", "len", "type", "Changed", "Broadcast",
-    "add_message",
+    "push", "pop", "wipe", "range", "reversed", "len", "set", "float", "type", "Changed",
+    "Broadcast", "add_message",
 })  # fmt: skip
 
 
@@ -194,7 +194,9 @@ class NativeProgram:
         """Return both functions of the source as functions of Python's lists."""
         if self.why_no_lists is not None:
             return forward, backward
-        return with_lists(forward, backward, self.given_lists)
+        program = self.emitter.program
+        first_outside = len(program.parameters) - len(program.captured)
+        return with_lists(forward, backward, self.given_lists, first_outside)
 
     def _lower(self, nodes: list) -> None:
         """Lower all loops as one region, else each loop or its parts.
@@ -376,6 +378,9 @@ def _dummy(kind: Kind) -> Any:
         return 0
     if kind.is_array:
         return np.zeros((2,) * kind.ndim, kind.dtype)
+    if kind.is_member:
+        (members,) = kind.classes
+        return next(iter(members.__members__.values()))  # type: ignore[attr-defined] # an enumeration
     return min(kind.classes, key=lambda c: c.__name__)(0)
 
 

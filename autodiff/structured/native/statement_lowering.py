@@ -24,6 +24,7 @@ from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.function_builder import I64, PARTS, PTR, TYPES
 from autodiff.structured.native.llvm.product_batches import ProductBatch
 from autodiff.structured.native.lowered_values import (
+    CONTAINERS,
     Array,
     DictRef,
     LazyArray,
@@ -31,6 +32,7 @@ from autodiff.structured.native.lowered_values import (
     Number,
     PythonObject,
     RangeValue,
+    TableRef,
     TupleValue,
     is_one,
     letter_of,
@@ -119,6 +121,9 @@ class Statements(OperationsByPython):
             return
         if isinstance(base, DictRef):
             self.set_field(base, self.expression(target.slice), value, f)
+            return
+        if isinstance(base, TableRef):
+            self.set_in_table(base, self.expression(target.slice), value, f)
             return
         if not isinstance(base, Array):
             raise UnsupportedError("a write into something other than an array")
@@ -224,6 +229,9 @@ class Statements(OperationsByPython):
         """Lower ``del xs[k]``."""
         for target in node.targets:
             base = self.expression(target.value) if isinstance(target, ast.Subscript) else None
+            if isinstance(base, TableRef):
+                self.remove_key(base, self.expression(target.slice))  # type: ignore[attr-defined]
+                continue
             if not isinstance(base, ListRef):
                 raise UnsupportedError("del of something other than an item of a list")
             self.drop(base, self.integer(target.slice))  # type: ignore[attr-defined] # it has one
@@ -284,7 +292,7 @@ class Statements(OperationsByPython):
         kind = self.names.kinds.get(name)
         if kind is None:
             raise UnsupportedError(f"{name} on the tape")
-        if isinstance(value, (ListRef, DictRef)):
+        if isinstance(value, CONTAINERS):
             return self.to_words(value, kind)
         if kind.parts:
             each = zip(_parts_of(name, kind), value.parts, kind.parts, strict=True)
@@ -357,7 +365,7 @@ class Statements(OperationsByPython):
             return self._named_array(name, kind, address, sizes, ones)
         letter = letter_of(kind)
         value = self.scalars.plain(letter, self.code.from_words(letter, words))
-        if letter in "ib":  # the class of floats does not matter in the sweep
+        if letter in "ibt":  # the class of floats does not matter in the sweep
             value.kind = kind
         return value
 

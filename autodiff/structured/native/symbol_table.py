@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from autodiff.structured.form.function_ir import (
     WRITES,
     For,
@@ -17,8 +19,17 @@ from autodiff.structured.form.function_ir import (
 )
 from autodiff.structured.form.indices import region_of
 from autodiff.structured.form.kinds import ANYTHING, BOOL, INT, Kind
-from autodiff.structured.native.lowered_values import DictType, ItemType, cotangent_kind
+from autodiff.structured.native.lowered_values import (
+    Contents,
+    DictType,
+    ItemType,
+    TableType,
+    cotangent_kind,
+    is_word,
+)
 from autodiff.structured.writing.rules.native_calls import factors_of
+
+_INTEGERS = frozenset([int, np.int64])
 
 
 class SymbolTable:
@@ -59,7 +70,7 @@ class SymbolTable:
         self.alias_sets: dict[str, Any] = {}
         self.variables: set[str] = set()
         self.shapes: dict[str, int] = {}
-        self.lists: dict[str, ItemType | DictType] = {}
+        self.lists: dict[str, Contents] = {}
         self.shared_shadows: set[str] = set()
         self._shadows: dict[int, object] = {}  # id of an alias set → that of its shadows
         for slot in program.slots:
@@ -164,8 +175,13 @@ class SymbolTable:
             if f"{name}_b" in known:
                 known[name] = known[f"{name}_b"]
 
-    def contents(self, kind: Kind, of: Memory, is_shadow: bool = False) -> ItemType | DictType:
+    def contents(
+        self, kind: Kind, of: Memory, is_shadow: bool = False
+    ) -> Contents:  # fmt: skip
         """Return the type of a list or dict in memory `of`."""
+        if kind.is_table:
+            keys = ItemType((of.keys or ANYTHING).general(), may_be_none=True)
+            return TableType(keys, self._items(of, is_shadow), kind.is_set, is_shadow)
         if not kind.is_dict:
             return self._items(of, is_shadow)
         each = [(key, self._items(field.root(), is_shadow)) for key, field in of.fields.items()]
@@ -176,7 +192,9 @@ class SymbolTable:
         kind = of.items or ANYTHING
         inner = of.of_items.root() if of.of_items is not None else None
         if inner is None:
-            return ItemType(cotangent_kind(kind) if is_shadow and kind.is_scalar else kind)
+            if is_shadow and is_word(kind):
+                return ItemType(cotangent_kind(kind))
+            return ItemType(kind, may_be_none=of.has_none and not is_shadow)
         if kind.has_items:
             return ItemType(kind, inner=self.contents(kind, inner, is_shadow))
         alias_set = self._shadows.setdefault(id(inner), object()) if is_shadow else inner
@@ -201,8 +219,8 @@ def _last_axis(kind: Kind, axes: tuple[int, ...] | None) -> int:
 
 
 def _is_typed(kind: Kind, memory: Memory, around: tuple[Memory, ...] = ()) -> bool:
-    """Whether the type of a list or dict is known: it contains no growing dict, and not itself."""
-    if kind.is_table or memory in around:
+    """Whether the type of a list or dict is known: it does not contain itself."""
+    if memory in around or (kind.is_table and not (memory.keys and _is_key(memory.keys))):
         return False
     for field in memory.fields.values() if kind.is_dict else [memory]:
         held = field.root()
@@ -211,6 +229,13 @@ def _is_typed(kind: Kind, memory: Memory, around: tuple[Memory, ...] = ()) -> bo
             if not _is_typed(held.items, inner, (*around, memory)):
                 return False
     return True
+
+
+def _is_key(kind: Kind) -> bool:
+    """Whether keys of this kind are words: integers of one sort, symbols, or tuples of these."""
+    if kind.parts:
+        return all(map(_is_key, kind.parts))
+    return kind.is_text or kind.classes <= _INTEGERS or kind.classes == {bool}
 
 
 def _inferred_unit_axes(program: FunctionIR) -> dict[str, set[int]]:

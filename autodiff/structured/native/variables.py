@@ -29,12 +29,11 @@ from autodiff.structured.native.llvm.function_builder import (
     FunctionBuilder,
 )
 from autodiff.structured.native.lowered_values import (
+    CONTAINERS,
     TAGS,
     Array,
-    DictRef,
     FreshMemory,
     LazyArray,
-    ListRef,
     Number,
     RangeValue,
     StaticValue,
@@ -42,8 +41,10 @@ from autodiff.structured.native.lowered_values import (
     dtype_of,
     has_tag,
     is_whole,
+    is_word,
     leaves,
     letter_of,
+    parts_of_tuple,
 )
 from autodiff.structured.native.numbers.comparisons import tag_of
 from autodiff.structured.native.symbol_table import SymbolTable
@@ -56,16 +57,25 @@ def _is_new(f: Any) -> bool:
     return f is factored or f is solve_factored
 
 
+_BUILTINS = {"len": len, "set": set, "float": float}
+
+
+def _is_tuple(kind: Kind) -> bool:
+    """Whether values of this kind are tuples of numbers and symbols."""
+    return kind.classes == {tuple} and bool(kind.parts) and all(map(is_word, kind.parts))
+
+
 class StackSlot:
     """The stack slots of a variable.
 
-    They hold a number and its tag, the address, shape and strides of an array, or the address of a
-    list or dict.
+    They hold a number and its tag, the numbers of a tuple, the address, shape and strides of an
+    array, or the address of a list or dict.
     """
 
     def __init__(self, code: FunctionBuilder, kind: Kind) -> None:
         self.kind = kind
         self.tag: Any = None
+        self.parts: list[StackSlot] = []
         if kind.has_items:
             self.value = code.variable(PTR)
             return
@@ -73,6 +83,9 @@ class StackSlot:
             self.value = code.variable(PTR)
             code.head.store(ir.Constant(PTR, None), self.value)  # `_in_other_buffer` reads it first
             self.sizes = [code.variable(I64) for _ in range(2 * kind.ndim)]
+            return
+        self.parts = [StackSlot(code, part) for part in kind.parts]
+        if self.parts:
             return
         self.value = code.variable(TYPES[letter_of(kind)])
         if has_tag(kind):
@@ -133,7 +146,9 @@ class Variables(Expressions):
         found = self.slots.get(name)
         if found is None:
             kind = self.names.kinds.get(name)
-            if kind is None or not (kind.is_array or kind.is_scalar or name in self.names.lists):
+            if kind is None or not (
+                kind.is_array or is_word(kind) or _is_tuple(kind) or name in self.names.lists
+            ):
                 raise UnsupportedError(name)
             found = self.slots[name] = StackSlot(self.code, kind)
         return found
@@ -151,8 +166,8 @@ class Variables(Expressions):
             return StaticValue(self.scope[name])
         if name in self.names.variables:
             return self._variable(name)
-        if name == "len":
-            return StaticValue(len)
+        if name in _BUILTINS:
+            return StaticValue(_BUILTINS[name])
         raise UnsupportedError(name)
 
     def _variable(self, name: str) -> Any:
@@ -167,9 +182,15 @@ class Variables(Expressions):
                 ones = self.names.unit_axes_of(name)
                 self.loaded[name] = self._named_array(name, kind, address, sizes, ones)
             return self.loaded[name]
-        letter = letter_of(kind)
-        tag = b.load(slot.tag, typ=I64) if slot.tag is not None else None
-        return Number(kind, letter, b.load(slot.value, typ=TYPES[letter]), tag)
+        if slot.parts:
+            return TupleValue(list(map(self._number_in, slot.parts)))
+        return self._number_in(slot)
+
+    def _number_in(self, slot: StackSlot) -> Number:
+        """Load a number."""
+        letter = letter_of(slot.kind)
+        tag = self.b.load(slot.tag, typ=I64) if slot.tag is not None else None
+        return Number(slot.kind, letter, self.b.load(slot.value, typ=TYPES[letter]), tag)
 
     def _named_array(
         self, name: str, kind: Kind, address: Any, sizes: list, ones: Iterable[int]
@@ -189,7 +210,7 @@ class Variables(Expressions):
     def bind(self, name: str, value: Any) -> None:
         """Bind a name to a value."""
         kind = self.names.kinds.get(name)
-        is_typed = kind is not None and (kind.is_array or kind.is_scalar)
+        is_typed = kind is not None and (kind.is_array or is_word(kind))
         if name in self.names.lists:
             value = self.from_display(self.names.lists[name], value)
         if self.forward and isinstance(value, Array) and not self._is_laid_out(name, value):
@@ -314,7 +335,7 @@ class Variables(Expressions):
         slot, b = self.slot(name), self.b
         kind = slot.kind
         if kind.has_items:
-            is_held = isinstance(value, (ListRef, DictRef))
+            is_held = isinstance(value, CONTAINERS)
             if not is_held or value.items != self.names.lists[name]:
                 raise UnsupportedError(f"{name} of another kind")
             b.store(value.address, slot.value)
@@ -330,10 +351,17 @@ class Variables(Expressions):
                 b.store(n, p)
             self.loaded[name] = self._named_array(name, kind, value.address, sizes, ones)
             return
-        number = self.scalars.number(value)
+        if slot.parts:
+            for own, part in zip(slot.parts, parts_of_tuple(value), strict=True):
+                self._store_number(name, own, part)
+            return
+        self._store_number(name, slot, value)
+
+    def _store_number(self, name: str, slot: StackSlot, value: Any) -> None:
+        number, b = self.scalars.number(value), self.b
         if not isinstance(number, Number):
             raise UnsupportedError(f"{name} of another kind")
-        b.store(self.scalars.converted(number, letter_of(kind)), slot.value)
+        b.store(self.scalars.converted(number, letter_of(slot.kind)), slot.value)
         if slot.tag is not None:
             if len(number.kind.classes) > 1 and number.tag is None:
                 raise UnsupportedError("a number of several classes")

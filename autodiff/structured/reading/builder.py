@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import logging
+import operator
 import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -69,6 +70,7 @@ from autodiff.structured.reading.scopes import (
     CELLS_OF_CALLEE,
     ITERATORS,
     AttributeView,
+    ColumnLookup,
     HeldSlice,
     LocalObject,
     LocalPullback,
@@ -142,6 +144,8 @@ class ProgramBuilder:
         self.constants_outside: dict[int, Any] = {}  # by id: containers from outside, of constants
         self.given_containers = 0  # lists and dicts among the parameters so far
         self.bound: dict[Slot, Value] = {}  # what the current block has read or bound
+        # Flags of values that may be None which are true here → how often they were bound then.
+        self.present: dict[Slot, int] = {}
         self.kinds: dict[Slot, Kind] = {}  # of what the slots hold here
         self.scope: Any = None
         self.depth = 0  # of loops and branches
@@ -170,6 +174,7 @@ class ProgramBuilder:
         self.given_lists = given_lists
         self.outside_lists: list[Any] = []  # lists of numbers from outside
         self.outside_keys: dict[Slot, tuple] = {}
+        self.column_lookups: dict[tuple[int, Any], ColumnLookup] = {}  # by where the rows are
         # Of objects whose class was asked for an attribute; of lists that were named tuples.
         self.class_attribute_reads: list[tuple[Memory, str]] = []
         self.whole_tuples: dict[int, tuple[tuple, Value]] = {}  # by id of the parts
@@ -324,9 +329,21 @@ class ProgramBuilder:
             if self.flags:  # a later statement of the loop may bind it
                 raise EmptyListError("a variable, which is None")
             return self.const(None)
-        if not x.has.kind.is_known:
+        if not (x.has.kind.is_known or self.is_present(x)):
+            flag = self.slot_holding(x.has)
             self.exit_unless(x.has)
+            self._note_present(flag)
         return x.value
+
+    def is_present(self, x: Maybe) -> bool:
+        """Whether a test has shown here that a value is not None."""
+        flag = self.slot_holding(x.has)
+        return flag is not None and self.present.get(flag) == flag.writes
+
+    def _note_present(self, flag: Slot | None) -> None:
+        """Note that a test has shown that a flag is true, until something is bound to it."""
+        if flag is not None:
+            self.present[flag] = flag.writes
 
     def join_kinds(self, slot: Slot, a: Kind, b: Kind) -> Kind:
         """Return the kind of a variable that holds a value of either kind."""
@@ -755,13 +772,15 @@ class ProgramBuilder:
                 if op.code in codes and op.args[0].root is memory.root():
                     raise ItemsChangeError
 
-    def read_blocks(self, read: Callable[[], None]) -> list:
+    def read_blocks(self, read: Callable[[], None], is_loop: bool = True) -> list:
         """Read the body of a loop or branch; return its blocks.
 
         The body may not run, so functions and iterators that it binds are unknown after it; so are
-        those that the loops over generators bind.
+        those that the loops over generators bind. What tests before a loop have shown may not hold
+        in later iterations.
         """
-        outer = self.body, self.block, self.bound
+        outer = self.body, self.block, self.bound, self.present
+        self.present = {} if is_loop else dict(self.present)
         self.block = Block()
         self.body, self.bound = [self.block], {}
         self.depth += 1
@@ -779,7 +798,7 @@ class ProgramBuilder:
                     for name, f in scope.functions.items()
                     if is_the_same(known.get(name), f) or name.startswith(".")
                 }
-            self.body, self.block, self.bound = outer
+            self.body, self.block, self.bound, self.present = outer
 
     def _read_branch(self, read: Callable[[], None]) -> tuple[list, bool]:
         """Return the blocks of a branch, and whether it depends on something still unknown.
@@ -788,7 +807,7 @@ class ProgramBuilder:
         """
         n = len(self.flags)
         try:
-            return self.read_blocks(read), False
+            return self.read_blocks(read, is_loop=False), False
         except (RecursionKindError, EmptyListError) as error:
             if isinstance(error, EmptyListError):
                 if not n:
@@ -806,11 +825,22 @@ class ProgramBuilder:
         if test.kind.is_known:
             (then if test.kind.value else otherwise)()
             return
+        is_negated = test.op.code == "call" and test.op.f is operator.not_
+        flag = self.slot_holding(test.op.args[0] if is_negated else test)
+
+        def then_read(read: Callable[[], None], is_true: bool) -> Callable[[], None]:
+            def noting() -> None:
+                if is_true is not is_negated:
+                    self._note_present(flag)
+                read()
+
+            return noting
+
         self.end_block()
         before = dict(self.kinds)
-        first, is_first_unknown = self._read_branch(then)
+        first, is_first_unknown = self._read_branch(then_read(then, True))
         after, self.kinds = self.kinds, before
-        second, is_second_unknown = self._read_branch(otherwise)
+        second, is_second_unknown = self._read_branch(then_read(otherwise, False))
         if is_first_unknown and is_second_unknown:
             raise self.skipped if isinstance(self.skipped, EmptyListError) else RecursionKindError
         if _raises(second):

@@ -263,7 +263,8 @@ class CallReader(SequenceReader):
         added: list = []
 
         def read() -> None:
-            args.extend(self._displayed(node.args, _positional_count(f, node)))
+            may_be_none = _is_inlined(f)
+            args.extend(self._displayed(node.args, _positional_count(f, node), may_be_none))
             if f is sum and args:  # a generator: Python adds an item before it makes the next
                 added.extend(self._arrays_in(args[0]))
 
@@ -362,7 +363,7 @@ class CallReader(SequenceReader):
             if method is None:
                 raise UnsupportedError("a call of an unknown function")
             f = Method(method, f)
-        args = self._displayed(node.args, _positional_count(f, node))
+        args = self._displayed(node.args, _positional_count(f, node), may_be_none=True)
         return self._apply(f, args, self._named(node))
 
     def _apply(self, f: Any, args: list[Any], named: dict[str, Any]) -> Any:
@@ -377,7 +378,7 @@ class CallReader(SequenceReader):
                 raise UnsupportedError("a partial of an object, or of a change of shape")
             return self._apply(inner, [*given, *args], own | named)
         if type(f) is LocalPullback and not named:
-            return f.read(args)
+            return f.read(list(map(self.not_none, args)))
         if type(f) is Method:
             if rrule.entry(f.function) is not None:
                 raise UnsupportedError("a method with a rule")
@@ -412,6 +413,8 @@ class CallReader(SequenceReader):
 
     def read_call(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
         """Read a call of a known function."""
+        is_inlined = _is_inlined(f)
+        args = args if is_inlined else list(map(self.not_none, args))
         if f is math.fsum and args and type(args[0]) is Items:
             args = [self.list_in_memory(args[0]), *args[1:]]
         if args and type(args[0]) is Value and args[0].kind.is_list:
@@ -424,9 +427,7 @@ class CallReader(SequenceReader):
         if f is np.ndarray.transpose:  # the axes may be separate arguments
             axes = args[1:] if len(args) < 3 else [tuple(args[1:])]
             f, args = np.transpose, [args[0], *axes]
-        is_known = f in PURE or f in DECOMPOSABLE or facts_of(f).is_pure
-        is_user = type(f) is types.FunctionType and not is_known
-        if is_user and rrule.entry(f) is None:
+        if is_inlined:
             if (f.__module__ or "").partition(".")[0] == "numpy":
                 raise UnsupportedError(f"{f.__name__} has no rule")
             return self.inline(f, args, options)
@@ -618,6 +619,13 @@ class CallReader(SequenceReader):
 def _is_object_or_class(x: Any) -> bool:
     """Whether this is an object in memory, or one of the user's classes."""
     return type(x) is Value and (x.kind.is_object or is_class(known(x)))
+
+
+def _is_inlined(f: Any) -> bool:
+    """Whether calls of a function are inlined: it is the user's."""
+    if type(f) is not types.FunctionType or rrule.entry(f) is not None:
+        return False
+    return not (f in PURE or f in DECOMPOSABLE or facts_of(f).is_pure)
 
 
 def _positional_count(f: Any, node: ast.Call) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +30,8 @@ class ComparisonReader(CallReader):
 
     def on_compare(self, node: ast.Compare) -> Value:
         """Read a comparison or a chain of comparisons."""
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+            return self._compare_equal(node.ops[0], node.left, node.comparators[0])
         if not _compares_with_none(node):
             return self._compare_chain(self.expression(node.left), node.ops, node.comparators)
         has = None
@@ -42,6 +45,17 @@ class ComparisonReader(CallReader):
         if has is not None:
             return has if isinstance(node.ops[0], ast.IsNot) else self._negated(has)
         return self._compare_chain(a, node.ops, node.comparators)
+
+    def _compare_equal(self, op: ast.cmpop, left: ast.expr, right: ast.expr) -> Any:
+        """Read ``==`` or ``!=``; None equals no number and no text."""
+        a, b = self.expression_or_none(left), self.expression_or_none(right)
+        for x, other in ((a, b), (b, a)):
+            if type(x) is Maybe and type(other) is Value and _is_number_or_text(other):
+                both = (x.value, b) if x is a else (a, x.value)
+                compared = functools.partial(self._compare, op, *both)
+                differs = isinstance(op, ast.NotEq)
+                return self.choose(x.has, compared, functools.partial(self.const, differs))
+        return self._compare(op, self.not_none(a), self.not_none(b))
 
     def _compare_chain(self, a: Any, ops: list[ast.cmpop], others: list[ast.expr]) -> Value:
         if isinstance(others[0], ast.Set) and isinstance(ops[0], (ast.In, ast.NotIn)):
@@ -222,6 +236,10 @@ def _may_be_in_a_set(x: Any) -> bool:
     return type(x) is Value and (x.kind.is_scalar or x.kind.is_text or bool(x.kind.parts))
 
 
+def _is_number_or_text(x: Value) -> bool:
+    return x.kind.is_scalar or x.kind.is_text
+
+
 def _is_scalar(x: Any) -> bool:
     return type(x) is Value and x.kind.is_scalar
 
@@ -241,4 +259,5 @@ def _is_none_known(v: Any) -> bool:
     """Whether it is known whether a value is None."""
     if isinstance(v, (tuple, Named, Static)):
         return True
-    return v.kind.is_known or v.kind.has_memory or v.kind.is_scalar
+    kind = v.kind
+    return kind.is_known or kind.has_memory or _is_number_or_text(v) or kind.is_member

@@ -25,6 +25,7 @@ from autodiff.structured.form.function_ir import (
 )
 from autodiff.structured.form.indices import has_arrays, is_element, kind_of_index
 from autodiff.structured.form.kinds import (
+    INT,
     LIST,
     Kind,
     MixedKindsError,
@@ -78,7 +79,8 @@ class ExpressionReader(OperatorReader):
 
     def on_name(self, node: ast.Name) -> Any:
         """Read a name."""
-        return self.read(node.id)
+        found = self.read(node.id)
+        return found.value if type(found) is Maybe and self.is_present(found) else found
 
     def on_namedexpr(self, node: ast.NamedExpr) -> Any:
         """Read an assignment expression (``:=``)."""
@@ -87,11 +89,23 @@ class ExpressionReader(OperatorReader):
 
     def on_ifexp(self, node: ast.IfExp) -> Any:
         """Read a conditional expression."""
+        first: Any = None
+
+        def then() -> Any:
+            nonlocal first
+            first = self.expression_or_none(node.body)
+            return first
+
+        def otherwise() -> Any:
+            found = self.expression_or_none(node.orelse)
+            is_value = type(first) is Value and known(first) is not None
+            return self.not_none(found) if is_value else found
+
         try:
             return self.choose(
                 self.truth(node.test),
-                lambda: self.expression_or_none(node.body),
-                lambda: self.expression_or_none(node.orelse),
+                then,
+                otherwise,
                 # Each reading of the function gives it the same name: `may_be_none` refers to it.
                 f".chosen_{node.lineno}_{node.col_offset}" if _has_none(node) else None,
             )
@@ -103,16 +117,22 @@ class ExpressionReader(OperatorReader):
         """Read ``a and b`` or ``a or b``: the value that decides is the result."""
         return self._short_circuit(node, self.test)
 
-    def _short_circuit(self, node: ast.BoolOp, read: Callable[[ast.expr], Value]) -> Value:
+    def _short_circuit(self, node: ast.BoolOp, read: Callable[[ast.expr], Any]) -> Value:
         """Read ``and`` or ``or``, and each operand by a function."""
         first, *rest = node.values
         value = read(first)
 
         def others() -> Value:
-            return self._short_circuit(ast.BoolOp(node.op, rest), read) if rest[1:] else read(*rest)
+            if rest[1:]:
+                return self._short_circuit(ast.BoolOp(node.op, rest), read)
+            return self.not_none(read(*rest))
 
         if isinstance(node.op, ast.And):
+            value = self.not_none(value)
             return self.choose(value, others, lambda: value)
+        if type(value) is Maybe:  # None or x is x
+            x = self._as_test(value.value)
+            return self.choose(value.has, lambda: self.choose(x, lambda: x, others), others)
         return self.choose(value, lambda: value, others)
 
     def truth_of(self, x: Any) -> Any:
@@ -129,7 +149,7 @@ class ExpressionReader(OperatorReader):
     def truth(self, node: ast.expr) -> Value:
         """Read the test of a branch or loop."""
         if isinstance(node, ast.BoolOp):
-            return self._short_circuit(node, self.truth)
+            return self._short_circuit(node, lambda part: self._as_bool(self.truth(part)))
         made = self.expression_or_none(node)
         if type(made) is not Maybe:
             return self._as_test(self.pack(self.truth_of(made)))
@@ -139,14 +159,20 @@ class ExpressionReader(OperatorReader):
             lambda: self.const(False),
         )
 
-    def test(self, node: ast.expr) -> Value:
-        """Read an operand of ``and`` or ``or``."""
-        return self._as_test(self.value(node))
+    def test(self, node: ast.expr) -> Any:
+        """Read an operand of ``and`` or ``or``, which may be None."""
+        found = self.expression_or_none(node)
+        return found if type(found) is Maybe else self._as_test(self.as_value(found))
 
     def _as_test(self, value: Value) -> Value:
         if not value.kind.is_scalar and not value.kind.is_known:
             raise UnsupportedError("the truth of what is no number")
         return value
+
+    def _as_bool(self, test: Value) -> Value:
+        """Convert the length of a list or dict to a truth value."""
+        is_length = test.op.code == "length" and test.kind == INT
+        return self.emit_call(bool, [test]) if is_length else test
 
     def on_attribute(self, node: ast.Attribute) -> Any:
         """Read an attribute of an object, an array or a module."""
@@ -235,7 +261,7 @@ class ExpressionReader(OperatorReader):
                 raise UnsupportedError("a key that the dict does not have")
             return base[known(at)]
         if type(base) is ArgumentRows:
-            return self.item_of_rows(base, self.value(index))
+            return self.part_of_rows(base, index)
         if type(base) is Columns:
             return self._item_of_columns(base, self.value(index))
         if type(base) is Value and is_joiner(known(base)):
@@ -255,7 +281,7 @@ class ExpressionReader(OperatorReader):
         if base.kind.is_text:
             return self._index_text(base, index)
         if base.kind.has_items:
-            return self.item(base, self.value(index))
+            return self.item_or_none(base, self.value(index))
         return self.indexed(base, *self._index(index))
 
     def _slice_of_range(self, base: HeldRange, index: ast.expr) -> HeldRange:

@@ -78,7 +78,7 @@ class ParameterReader(StatementReader):
             for place in columns:
                 self.parameter(place, None, leaves, known_args)
             self.scope.locals |= set(columns)
-            self.scope.functions[name] = ArgumentRows(self.scope, columns, form.depth)
+            self.scope.functions[name] = ArgumentRows(self.scope, columns, form.depth, form.row)
             return
         if form is not None:
             self._container(name, form, leaves, known_args)

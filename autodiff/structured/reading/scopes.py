@@ -140,22 +140,25 @@ class LocalObject(Static):
 
 @dataclass(frozen=True, eq=False)
 class ArgumentRows(Static):
-    """A read-only argument that is a list of tuples, perhaps nested in further lists.
+    """A read-only argument that is a list of rows, perhaps nested in further lists.
 
     Attributes
     ----------
     scope : Scope
         The scope of its columns.
     columns : tuple of str
-        For each part of the tuples, the variable with a list of these parts, nested alike.
+        For each part of the rows, the variable with a list of these parts, nested alike.
     depth : int
         How deep the lists are nested.
+    row : RowForm
+        The form of a row.
     """
 
-    noun = "a list of tuples"
+    noun = "a list of rows"
     scope: Scope
     columns: tuple[str, ...]
     depth: int
+    row: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,6 +250,21 @@ def is_the_same(a: Any, b: Any) -> bool:
 
 CELLS_OF_CALLEE: dict = {}
 """In a guard, in place of a dict: the cells of the called function, by position."""
+
+
+class ColumnLookup(dict):
+    """The columns of a long list of rows from outside, read like the entries of a dict.
+
+    Attributes
+    ----------
+    where, name : dict, Any
+        Where the list is looked up.
+    depth, row : int, RowForm
+        What `columns_of_rows` has returned for it.
+    """
+
+    def __init__(self, where: dict, name: Any, depth: int, row: Any) -> None:
+        self.where, self.name, self.depth, self.row = where, name, depth, row
 
 
 def guarded_value(d: dict, name: Any, g: Any) -> Any:

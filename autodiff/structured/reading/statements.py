@@ -140,7 +140,10 @@ class StatementReader(WriteReader):
             value = self.columns(given, self.rows_of(given))  # type: ignore[arg-type]
         else:
             given = self.as_list_display(given) if is_taken else given
-            value = self._growable(self.expression_or_none(given), node.targets)
+            if is_taken and isinstance(given, ast.Tuple):  # its items may be None
+                value = self.on_tuple(given, may_be_none=True)
+            else:
+                value = self._growable(self.expression_or_none(given), node.targets)
         for target in node.targets:
             self.assign(target, value)
 
@@ -184,7 +187,8 @@ class StatementReader(WriteReader):
     def assign(self, target: ast.expr, value: Any) -> None:
         """Bind the variables of a target, or write into an array or list."""
         name = self._variable_of(target)
-        value = value if name is not None else self.not_none(value)
+        if not (name is not None or isinstance(target, ast.Subscript)):
+            value = self.not_none(value)
         if name is not None:
             self.bind(name, value)
         elif isinstance(target, ast.Attribute):
@@ -208,6 +212,8 @@ class StatementReader(WriteReader):
                 self.assign(t, self._growable(v, [t]))
         elif isinstance(target, ast.Subscript):
             base = self._base_of(target)
+            if not (type(base) is Value and base.kind == LIST):
+                value = self.not_none(value)
             if is_object(base):
                 self.call_special_method("__setitem__", base, self.expression(target.slice), value)
                 return

@@ -261,7 +261,7 @@ class SourceWriter:
     def operation(self, op: Op, text: Callable[[Value], str]) -> str:
         """Return an operation as an expression; `text` writes its arguments."""
         args = [text(a) for a in op.args]
-        if op.code in ("view", "load", "item") and op.data != CALLED:
+        if op.code in ("view", "load", "item") and op.data != CALLED and op.f is None:
             if op.data in _ATTRIBUTE_VIEWS:
                 return f"{args[0]}.{op.data}"
             base = self.place_of(op, args[0])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.kinds import INT, Kind, UnsupportedError, kind_of_result
-from autodiff.structured.native.containers.growable_lists import ListOperations
+from autodiff.structured.native.containers.growing_dicts import TableOperations
 from autodiff.structured.native.llvm.function_builder import I64
 from autodiff.structured.native.llvm.products_ahead import ProductsAhead
 from autodiff.structured.native.lowered_values import (
@@ -31,7 +31,7 @@ REDUCTIONS = frozenset({np.sum, np.mean, np.prod, np.linalg.norm, *_EXTREMA, *_P
 """Functions that reduce an array, or some of its axes."""
 
 
-class ReductionCalls(ListOperations):
+class ReductionCalls(TableOperations):
     """Reductions and products of arrays."""
 
     def conjugate(self, x: Any) -> Any:

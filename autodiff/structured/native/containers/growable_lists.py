@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ from autodiff.structured.native.lowered_values import (
 from autodiff.structured.native.numbers.comparisons import common_tag, tag_of
 from autodiff.structured.writing.rules.known_adjoints import JOINS
 
-_DATA, _LENGTH, _CAPACITY, _BEFORE, _MAXLEN = range(5)
+DATA, _LENGTH, _CAPACITY, _BEFORE, _MAXLEN = range(5)
 _MIN_CAPACITY = 8
 _DTYPES = {"d": np.dtype(float), "z": np.dtype(complex), "s": np.dtype(np.float32),
            "i": np.dtype(np.int64), "b": np.dtype(bool)}  # fmt: skip
@@ -48,7 +49,7 @@ class ListOperations(DictOperations):
 
     def _address_of_item(self, xs: ListRef, k: Any) -> Any:
         size = self.code.whole(self._size_of_item(xs))
-        return self.code.at(self.code.word(xs.address, _DATA, PTR), self.b.mul(k, size))
+        return self.code.at(self.code.word(xs.address, DATA, PTR), self.b.mul(k, size))
 
     def _size_of_item(self, xs: ListRef) -> int:
         return 8 * width_of_item(xs.items)
@@ -137,7 +138,10 @@ class ListOperations(DictOperations):
 
     def append(self, xs: ListRef, x: Any) -> None:
         """``xs.append(x)``."""
-        words = self.item_words(xs.items, x)
+        self.append_words(xs, self.item_words(xs.items, x))
+
+    def append_words(self, xs: ListRef, words: list) -> None:
+        """Append the words of an item."""
         n = self.length(xs)
         with self.code.branch(self.code.equal(n, self.code.word(xs.address, _CAPACITY))):
             self._grow(xs, is_before=False)
@@ -159,7 +163,7 @@ class ListOperations(DictOperations):
         start = b.sdiv(b.sub(larger, n), code.whole(2))
         if not is_before:
             start = b.select(code.equal(before, code.whole(0)), before, start)
-        old = code.word(xs.address, _DATA, PTR)
+        old = code.word(xs.address, DATA, PTR)
         first = code.variable(PTR)
         with code.branches(is_short) as (then, otherwise):
             with then:
@@ -169,15 +173,15 @@ class ListOperations(DictOperations):
                 b.store(code.at(old, b.mul(before, code.whole(-width))), first)
         data = code.at(b.load(first, typ=PTR), b.mul(start, code.whole(width)))
         code.call("memmove", PTR, [data, old, b.mul(n, code.whole(width))])
-        code.set_word(xs.address, _DATA, data)
+        code.set_word(xs.address, DATA, data)
         code.set_word(xs.address, _CAPACITY, b.sub(larger, start))
         code.set_word(xs.address, _BEFORE, start)
 
     def _move_start(self, xs: ListRef, by: int) -> None:
         """Move the start of a list by some items, without moving the items."""
         code, b = self.code, self.b
-        data = code.at(code.word(xs.address, _DATA, PTR), code.whole(by * self._size_of_item(xs)))
-        code.set_word(xs.address, _DATA, data)
+        data = code.at(code.word(xs.address, DATA, PTR), code.whole(by * self._size_of_item(xs)))
+        code.set_word(xs.address, DATA, data)
         for k, change in ((_LENGTH, -by), (_CAPACITY, -by), (_BEFORE, by)):
             code.set_word(xs.address, k, b.add(code.word(xs.address, k), code.whole(change)))
 
@@ -249,6 +253,24 @@ class ListOperations(DictOperations):
     def item(self, xs: ListRef, k: Any) -> Any:
         """``xs[k]``."""
         return self._item_at(xs, self.indexing.checked_index(k, self.length(xs)))
+
+    def on_has_item(self, xs: Any, k: Any) -> Number:
+        """``has_item(xs, k)``."""
+        return Number(Kind(frozenset([bool])), "b", self._item_and_flag(xs, k)[1])
+
+    def on_item_or(self, xs: Any, k: Any, otherwise: Any) -> Any:
+        """``item_or(xs, k, otherwise)``; nobody reads what stands in for None."""
+        return self._item_and_flag(xs, k)[0]
+
+    def _item_and_flag(self, xs: Any, k: Any) -> tuple[Any, Any]:
+        """Return an item and whether it is not None."""
+        if not (isinstance(xs, ListRef) and xs.items.may_be_none):
+            raise UnsupportedError("an item that may be None, of something other than a list")
+        at = self.indexing.checked_index(self.scalars.number(k).value, self.length(xs))
+        address, n = self._address_of_item(xs, at), width_of_item(xs.items) - 1
+        words = [self.code.word(address, j) for j in range(n + 1)]
+        has = self.b.icmp_signed("!=", words[n], self.code.whole(0))
+        return self.item_from_words(replace(xs.items, may_be_none=False), words[:n]), has
 
     def set_item(self, xs: ListRef, k: Any, x: Any, f: Any = None) -> None:
         """``xs[k] = x`` or ``xs[k] = f(xs[k], x)``."""

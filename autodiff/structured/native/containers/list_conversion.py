@@ -22,11 +22,13 @@ from autodiff.structured.native.lowered_values import (
     CLASSES,
     COMPLEX_TAG,
     LARGE,
+    SYMBOLS,
     TAGS,
-    DictType,
+    Contents,
     ItemType,
     cotangent_kind,
     has_tag,
+    is_word,
     letter_of,
     width_of,
 )
@@ -82,7 +84,7 @@ def held(items: Any, address: int, owner: Any) -> NativeList:
     return result
 
 
-def check_items(items: ItemType | DictType, is_result: bool) -> None:
+def check_items(items: Contents, is_result: bool) -> None:
     """Check that a list holds numbers, or lists of numbers. A result may also hold arrays.
 
     Raises
@@ -94,7 +96,9 @@ def check_items(items: ItemType | DictType, is_result: bool) -> None:
         items = items.inner
     if is_result and isinstance(items, ItemType) and items.kind.is_array:
         return
-    if not isinstance(items, ItemType) or not items.kind.is_scalar:
+    if not isinstance(items, ItemType) or not (
+        items.kind.is_scalar or (is_word(items.kind) and not is_result)
+    ):
         raise UnsupportedError("a list of things other than numbers passed to machine code")
     letter_of(items.kind)
     if len(items.kind.classes) > 1 and not has_tag(items.kind):
@@ -115,7 +119,7 @@ def given(x: list, items: ItemType) -> NativeList:
     lengths = np.fromiter([len(xs) for xs, _ in lists], np.int64, len(lists))
     positions = {id(xs): k for k, (xs, _) in enumerate(lists)}
     inner = [positions[id(part)] for xs, _ in lists[:n_outer] for part in xs]
-    numbers = _as_words(list(chain.from_iterable(level)), own.kind)
+    numbers = _words_of_items(list(chain.from_iterable(level)), own)
     result = _in_memory((lengths, n_outer, np.array(inner, np.int64)), numbers)
     result.items, result.lists = items, lists
     return result
@@ -151,15 +155,31 @@ def _address(x: np.ndarray) -> int:
     return x.__array_interface__["data"][0]
 
 
+def _words_of_items(parts: list, items: ItemType) -> np.ndarray:
+    """Return the words of items, one item in each row."""
+    if not items.may_be_none:
+        return _as_words(parts, items.kind)
+    zero = min(items.kind.classes, key=lambda c: c.__name__)(0)
+    words = _as_words([zero if x is None else x for x in parts], items.kind)
+    has = np.fromiter([x is not None for x in parts], np.int64, len(parts))
+    return np.concatenate([words, has.reshape(-1, 1)], axis=1)
+
+
 def _as_words(numbers: list, kind: Kind) -> np.ndarray:
-    """Return the words of numbers, one number in each row.
+    """Return the words of numbers or symbols, one in each row.
 
     Raises
     ------
     BailoutError
-        If an integer is too large.
+        If an integer is too large, or there are too many texts.
     """
     letter, n = letter_of(kind), len(numbers)
+    if letter == "t":
+        try:
+            symbols = {x: SYMBOLS.number(x) for x in set(numbers)}
+            return np.fromiter(map(symbols.__getitem__, numbers), np.int64, n).reshape(n, 1)
+        except UnsupportedError as error:
+            raise BailoutError(str(error)) from error
     limit = LARGE if letter in "ib" else EXACT
     has_integers = not kind.classes.isdisjoint((int, np.int64))
     if has_integers and not all(-limit < x < limit for x in numbers if type(x) in (int, np.int64)):
@@ -323,16 +343,27 @@ SCOPE = {
 """The globals of the source around machine code: see `list_arguments.SCOPE`."""
 
 
-def with_lists(forward: Callable, backward: Callable, types: dict[int, ItemType]) -> tuple:
+def with_lists(
+    forward: Callable, backward: Callable, types: dict[int, ItemType], first_outside: int
+) -> tuple:  # fmt: skip
     """Return both functions of a program as functions of Python lists.
 
-    `types` has the positions of the arguments that are lists, and the types of their items.
+    `types` has the positions of the arguments that are lists, and the types of their items. From
+    `first_outside` on they are from outside: often the same list as in the last run, and unchanged.
     """
+    last: dict[int, tuple[list, NativeList]] = {}
+
+    def given_again(k: int, x: list) -> NativeList:
+        before = last.get(k)
+        if before is None or before[0] is not x:
+            before = last[k] = x, given(x, types[k])
+        return before[1]
 
     def forward_of_lists(*values: Any) -> tuple:
         args = list(values)
         for k, items in types.items():
-            args[k] = given(args[k], items)
+            is_outside = k >= first_outside
+            args[k] = given_again(k, args[k]) if is_outside else given(args[k], items)
         outs, frame, tape = forward(*args)
         reading = ListResults([args[k] for k in types])
         results = tuple(map(reading.read, outs))

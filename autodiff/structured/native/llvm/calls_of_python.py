@@ -23,6 +23,7 @@ from autodiff.structured.native.lowered_values import (
     CLASSES,
     COMPLEX_TAG,
     LARGE,
+    SYMBOLS,
     TAGS,
     has_tag,
     letter_of,
@@ -139,7 +140,9 @@ class OperationWriter:
         letter = letter_of(kind)
         words = self._take("dd" if letter in PARTS else "d" if letter in "ds" else "q")
         text = f"complex({', '.join(words)})" if letter in PARTS else words[0]
-        if has_tag(kind):
+        if letter == "t":
+            text = f"{self.constant(SYMBOLS.objects)}[{text}]"
+        elif has_tag(kind):
             text = f"number_of({self._take('q')[0]}, {text})"
         else:
             own = kind.classes & {int, float, complex, bool} or kind.classes

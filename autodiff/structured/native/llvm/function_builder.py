@@ -22,9 +22,9 @@ FALSE = ir.Constant(I1, 0)
 
 TYPES: dict[str, Any] = {
     "d": F64, "s": F32, "i": I64, "b": I1,
-    "z": ir.LiteralStructType([F64, F64]), "c": ir.LiteralStructType([F32, F32]),
+    "z": ir.LiteralStructType([F64, F64]), "c": ir.LiteralStructType([F32, F32]), "t": I64,
 }  # fmt: skip
-"""Letter → LLVM type of a scalar: float64, float32, int64, bool, complex128, complex64."""
+"""Letter → LLVM type of a scalar: float64, float32, int64, bool, complex128, complex64, symbol."""
 PARTS = {"z": "d", "c": "s"}
 """Letter of a complex number → letter of its parts."""
 
@@ -494,7 +494,7 @@ class FunctionBuilder:
         if letter in PARTS:
             return b.pair(*[self.from_words(PARTS[letter], words) for _ in range(2)])
         x = next(words)
-        if letter in "ib":
+        if letter in "ibt":
             return b.trunc(x, I1) if letter == "b" else x
         x = b.bitcast(x, F64) if x.type == I64 else x
         return b.fptrunc(x, F32) if letter == "s" else x

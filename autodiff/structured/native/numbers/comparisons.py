@@ -1,4 +1,4 @@
-"""Comparisons of numbers, and the tags of numbers whose class is known only at run time."""
+"""Literals, comparisons of numbers, and the tags of numbers whose class is found at run time."""
 
 from __future__ import annotations
 
@@ -8,9 +8,21 @@ from typing import Any
 import numpy as np
 
 from autodiff.python_operators import COMPARISONS
-from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.native.llvm.function_builder import PARTS, FunctionBuilder
-from autodiff.structured.native.lowered_values import COMPLEX_TAG, TAGS, Number, may_be_float32
+from autodiff.structured.form.kinds import UnsupportedError, kind_of
+from autodiff.structured.native.llvm.function_builder import (
+    PARTS,
+    TYPES,
+    FunctionBuilder,
+    constant,
+)
+from autodiff.structured.native.lowered_values import (
+    COMPLEX_TAG,
+    SYMBOLS,
+    TAGS,
+    Number,
+    letter_of,
+    may_be_float32,
+)
 from autodiff.structured.native.numbers.complex_numbers import ComplexNumbers
 
 SIGNS = {o.function: o.sign for o in COMPARISONS.values()}
@@ -21,11 +33,26 @@ _FIT_SINGLE = frozenset({int, np.int8, np.int16, np.uint8, np.uint16})
 
 
 class Comparisons(ComplexNumbers):
-    """Emitter of comparisons."""
+    """Emitter of literals and comparisons."""
+
+    def known(self, x: Any) -> Number:
+        """Return a literal as a number or symbol."""
+        kind = kind_of(x, known=True).general()
+        letter = letter_of(kind)
+        if letter == "t":
+            return Number(kind, letter, self.code.whole(SYMBOLS.number(x)))
+        if letter == "i" and not -(2**62) < int(x) < 2**62:
+            raise UnsupportedError("a large integer")
+        made = int(x) if letter in "ib" else complex(x) if letter in PARTS else float(x)
+        return Number(kind, letter, constant(TYPES[letter], made))
 
     def compared(self, sign: str, a: Number, c: Number) -> Any:
         """Compare two numbers, in the precision that NumPy and Python use."""
         letters = {a.letter, c.letter}
+        if "t" in letters:
+            if a.kind.classes != c.kind.classes or sign not in ("==", "!="):
+                raise UnsupportedError("an order of texts, or a text equal to something else")
+            return self.b.icmp_signed(sign, a.value, c.value)
         if not letters.isdisjoint(PARTS):
             return self._complex_compared(sign, a, c)
         if letters <= {"i", "b"}:

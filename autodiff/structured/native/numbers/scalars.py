@@ -20,7 +20,7 @@ from llvmlite import ir
 
 from autodiff import python_operators
 from autodiff.functions import facts_of
-from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
+from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.form.known_functions import function_of, is_of_special
 from autodiff.structured.native.llvm.bit_operations import BIT_OPERATIONS
 from autodiff.structured.native.llvm.function_builder import (
@@ -101,7 +101,7 @@ _CHOICES: dict[type, Any] = {
     ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.In: lambda x, xs: x in xs,
 }  # fmt: skip
 _CLASSES: dict[str, type] = {"d": np.float64, "s": np.float32, "i": int, "b": bool,
-                             "z": np.complex128, "c": np.complex64}  # fmt: skip
+                             "z": np.complex128, "c": np.complex64, "t": str}  # fmt: skip
 BINARY: dict[Any, Any] = {
     node: o.function
     for node, o in {**python_operators.BINARY, **python_operators.COMPARISONS}.items()
@@ -126,20 +126,13 @@ class Scalars(Integers, Comparisons):
         self.code = code
         self.raises = raises
 
-    def known(self, x: Any) -> Number:
-        """Return a literal as a number."""
-        kind = kind_of(x).general()
-        letter = letter_of(kind)
-        if letter == "i" and not -(2**62) < int(x) < 2**62:
-            raise UnsupportedError("a large integer")
-        made = int(x) if letter in "ib" else complex(x) if letter in PARTS else float(x)
-        return Number(kind, letter, constant(TYPES[letter], made))
-
     def converted(self, x: Number, letter: str) -> Any:
         """Convert a number to the representation of a letter."""
         value, b = x.value, self.b
         if x.letter == letter:
             return value
+        if "t" in (letter, x.letter):
+            raise UnsupportedError("a text as a number")
         if is_complex(x):
             return self._of_parts(x, letter)
         if letter in PARTS:
@@ -184,10 +177,14 @@ class Scalars(Integers, Comparisons):
         For elements of arrays `kind` has the dtype of the result.
         """
         letter = element_of(kind.dtype)[1] if kind.is_array else letter_of(kind)
+        if letter == "t":
+            raise UnsupportedError("a text that is computed")
         if f in SIGNS:
             return Number(kind, "b", self.compared(SIGNS[f], *args))
         if f is operator.not_:
             return Number(kind, "b", self.b.not_(self.converted(args[0], "b")))
+        if f is bool:
+            return Number(kind, "b", self.converted(args[0], "b"))
         if f in (float, np.float64):
             return Number(kind, letter, self.converted(args[0], letter))
         if f is int and args[0].letter in "ib":

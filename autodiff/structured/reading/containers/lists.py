@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.function_ir import Items, Memory, Named, Op, Value, known
+from autodiff.structured.form.function_ir import Items, Maybe, Memory, Named, Op, Value, known
 from autodiff.structured.form.kinds import (
     BOOL,
     DICT,
@@ -33,6 +33,7 @@ from autodiff.structured.form.kinds import (
     kind_of,
     samples,
 )
+from autodiff.structured.form.known_functions import has_item, item_or
 from autodiff.structured.reading.containers.objects import ObjectReader
 from autodiff.structured.reading.libraries.python_decompositions import HEAPS
 
@@ -70,10 +71,7 @@ class ListReader(ObjectReader):
         op = Op("list", items if times is None else [*items, times], data=times is not None)
         made = self.new_container(op, LIST)
         for x in items:
-            if times is not None and known(x) is None:
-                made.root.has_none = True
-                continue
-            if times is not None and not x.kind.is_scalar:
+            if times is not None and not (x.kind.is_scalar or known(x) is None):
                 raise UnsupportedError("a list that repeats items other than numbers")
             self._join_item(made, x)
         return made
@@ -146,6 +144,9 @@ class ListReader(ObjectReader):
 
     def _join_item(self, xs: Value, x: Value, at: Value | None = None) -> None:
         """Join the kind and memory of an item with those of the other items."""
+        if known(x) is None and xs.kind.is_list and not xs.kind.is_queue:
+            xs.root.has_none = True
+            return
         is_constant = x.kind.is_text or x.kind.is_member
         if not (x.kind.is_scalar or x.kind.has_memory or is_constant):
             raise UnsupportedError(
@@ -187,13 +188,23 @@ class ListReader(ObjectReader):
 
     def append(self, xs: Value, x: Any) -> Value:
         """Read ``xs.append(x)``."""
+        if type(x) is Maybe:
+            self._of_either(x, lambda y: self.append(xs, y))
+            return self.const(None)
         x = self._as_item(x)
         self._note_item(xs, x)
         self.emit_effect(Op("append", [xs, x]))
         return self.const(None)
 
+    def _of_either(self, x: Maybe, read: Callable[[Any], Any]) -> None:
+        """Read what is done to a value that may be None: to the value, and to None."""
+        self.branches(x.has, lambda: read(x.value), lambda: read(self.const(None)))
+
     def set_item(self, xs: Value, at: Value, x: Any) -> None:
         """Read ``xs[at] = x``."""
+        if type(x) is Maybe:
+            self._of_either(x, lambda y: self.set_item(xs, at, y))
+            return
         x = self._as_item(x)
         self._note_item(xs, x, at)
         self.emit_effect(Op("set", [xs, x, at], data=AT))
@@ -210,10 +221,20 @@ class ListReader(ObjectReader):
         holder = self._item_memory(xs, None)
         return not (self.flags or holder.has_none) and holder.items is None
 
-    def item(self, xs: Value, at: Value) -> Value:
+    def item(self, xs: Value, at: Value) -> Any:
+        """Read ``xs[at]``, which must not be None."""
+        return self.not_none(self.item_or_none(xs, at))
+
+    def item_or_none(self, xs: Value, at: Value) -> Any:
         """Read ``xs[at]``."""
         kind = self._items_of(xs, at)
         is_value = kind.is_scalar or kind.is_text or kind.is_member or bool(kind.parts)
+        if xs.kind.is_list and xs.root.has_none and (kind.is_scalar or kind.is_text):
+            has = self.emit(Op("length", [xs, at], f=has_item), BOOL)
+            otherwise = self.const(min(kind.classes, key=lambda c: c.__name__)(0))
+            return Maybe(
+                has, self.emit(Op("load", [xs, at, otherwise], f=item_or, data=AT), kind.general())
+            )
         made = self.emit(Op("load" if is_value else "item", [xs, at], data=AT), kind)
         if not is_value:
             made.root.share(self._item_memory(xs, at).of_items)  # type: ignore[arg-type] # it has one
@@ -241,6 +262,11 @@ class ListReader(ObjectReader):
         """Read a call with a list in memory; NotImplemented for other functions."""
         if f is len and len(args) == 1 and not options:
             return self.length(args[0])
+        if f is has_item or f is item_or:  # in a tangent function
+            found = self.item_or_none(*args[:2])
+            if type(found) is not Maybe:
+                return self.const(True) if f is has_item else found
+            return found.has if f is has_item else found.value
         if f in _SUMS and len(args) == 1 and not options:
             return self._sum_of(f, args[0])
         if f in _JOINS and len(args) == 1:

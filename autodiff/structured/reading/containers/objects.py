@@ -20,6 +20,7 @@ import numpy as np
 from autodiff import caches
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library
+from autodiff.structured.argument_forms import RowForm, columns_of_rows
 from autodiff.structured.form.function_ir import (
     InstanceValue,
     Items,
@@ -36,7 +37,7 @@ from autodiff.structured.form.kinds import (
     UnsupportedError,
 )
 from autodiff.structured.form.plain_classes import is_plain_class, record_class
-from autodiff.structured.list_arguments import as_list_argument
+from autodiff.structured.list_arguments import ListArgument, as_list_argument
 from autodiff.structured.reading.builder import is_constant
 from autodiff.structured.reading.containers.classes import (
     check_not_moved,
@@ -48,8 +49,10 @@ from autodiff.structured.reading.containers.classes import (
 )
 from autodiff.structured.reading.containers.special_methods import SpecialMethodReader
 from autodiff.structured.reading.scopes import (
+    ArgumentRows,
     AttributeView,
     ClassLookup,
+    ColumnLookup,
     ContentLookup,
     LocalObject,
     Method,
@@ -97,6 +100,10 @@ class ObjectReader(SpecialMethodReader):
             if whole is not None and not whole.variables and not whole.tapes:
                 self.outside_lists += whole.own
                 return self.capture(whole)
+            rows = columns_of_rows(found)
+            is_large = len(found) > _MOST_PARTS  # copies of fewer objects may also be compared
+            if rows is not None and (is_large or not is_plain_class(rows[1].cls)):
+                return self._rows_from_outside(*rows)
         if not (cls in (list, dict) or (isinstance(found, tuple) and not is_constant(found))):
             return self.const(found)
         record = record_class(cls)
@@ -114,6 +121,22 @@ class ObjectReader(SpecialMethodReader):
         if self._is_of_constants(values):
             self.constants_outside[id(found)] = made
         return made
+
+    def _rows_from_outside(
+        self, depth: int, row: RowForm, columns: list[ListArgument]
+    ) -> ArgumentRows:  # fmt: skip
+        """Return a long list of rows from outside, as one further argument for each column."""
+        if any(x.variables or x.tapes for x in columns):
+            raise UnsupportedError("rows from outside that are traced")
+        d, name, _ = self.guards.pop()
+        key = id(d), name
+        lookup = self.column_lookups.setdefault(key, ColumnLookup(d, name, depth, row))
+        names = []
+        for k, x in enumerate(columns):
+            self.outside_lists += x.own
+            self.guards.append((lookup, k, x))
+            names.append(self.hold(self.capture(x)))
+        return ArgumentRows(self.scope, tuple(names), depth, row)
 
     def _given(self, x: Named | Items, place: tuple[int, int]) -> Any:
         """Return a list or dict from outside; in memory if its place requires that."""
@@ -277,7 +300,7 @@ class ObjectReader(SpecialMethodReader):
         if x.scope.functions:
             raise InMemoryError(x.cls)
         names = own_attributes(x.scope)
-        return _instance_class(x.cls, names)([self.read_in(x.scope, name) for name in names])
+        return instance_class(x.cls, names)([self.read_in(x.scope, name) for name in names])
 
     def guard_code(self, function: types.FunctionType) -> None:
         """Check at each call that a function has the same code and defaults."""
@@ -312,7 +335,7 @@ _instance_classes: weakref.WeakKeyDictionary[type, dict[tuple, type[InstanceValu
 _instance_classes = caches.register("instances in programs", weakref.WeakKeyDictionary())
 
 
-def _instance_class(cls: type, names: tuple[str, ...]) -> type[InstanceValue]:
+def instance_class(cls: type, names: tuple[str, ...]) -> type[InstanceValue]:
     """Return the `InstanceValue` class for objects of a class with these attributes."""
     made = _instance_classes.setdefault(cls, {})
     if names not in made:

@@ -17,6 +17,7 @@ import numpy as np
 
 from autodiff.structured.form.function_ir import (
     InstanceValue,
+    Maybe,
     Memory,
     Named,
     Op,
@@ -221,9 +222,11 @@ class MemoryObjectReader(ListReader):
             return made
         return super()._as_item(x)
 
-    def item(self, xs: Value, at: Value) -> Any:
+    def item_or_none(self, xs: Value, at: Value) -> Any:
         """Read ``xs[at]``. All parts of a tuple are read, since it is immutable."""
-        made = super().item(xs, at)
+        made = super().item_or_none(xs, at)
+        if type(made) is Maybe:
+            return made
         if made.kind.is_object and class_of(made) is tuple:
             parts = tuple([self.item(made, self.const(i)) for i in made.root.fields])
             self.whole_tuples[id(parts)] = parts, made

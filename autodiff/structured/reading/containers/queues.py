@@ -27,6 +27,7 @@ class QueueReader(TableReader):
     """Layer of the reader: methods of lists and deques, and the construction of deques."""
 
     # Methods that subclasses define.
+    expression_or_none: Callable[[ast.expr], Any]
     as_list_display: Callable[[ast.expr], ast.expr]
     extended: Callable[[Value, Any], Value]
     sort: Callable[[Value, dict[str, Any]], None]
@@ -34,8 +35,8 @@ class QueueReader(TableReader):
 
     def append(self, xs: Value, x: Any) -> Value:
         """Read ``xs.append(x)``."""
-        x = self._as_item(x)
         if xs.kind == BOUNDED:
+            x = self._as_item(self.not_none(x))
             self._make_room(xs, 0)
         return super().append(xs, x)
 
@@ -89,7 +90,8 @@ class QueueReader(TableReader):
             self.check_records(xs.memory)
             raise UnsupportedError(f"method {name} of a list")
         given = [self.as_list_display(a) if name == "extend" else a for a in node.args]
-        made = getattr(self, method[0])(xs, *map(self.expression, given))
+        read = self.expression_or_none if name == "append" else self.expression
+        made = getattr(self, method[0])(xs, *map(read, given))
         return self.const(None) if made is None else made
 
     def _maxlen_of(self, xs: Value) -> Value:

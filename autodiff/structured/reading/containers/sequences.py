@@ -25,8 +25,10 @@ from autodiff.structured.form.kinds import (
     UnsupportedError,
 )
 from autodiff.structured.form.known_functions import iteration_count
+from autodiff.structured.form.plain_classes import record_class
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import is_key
+from autodiff.structured.reading.containers.objects import instance_class
 from autodiff.structured.reading.containers.queues import QueueReader
 from autodiff.structured.reading.iteration.iteration_space import IterationSpace
 from autodiff.structured.reading.scopes import ArgumentRows
@@ -42,10 +44,11 @@ class SequenceReader(QueueReader):
     _unpacked: Callable[[list | IterationSpace, int], list]
     _append_each: Callable[[str, IterationSpace], None]
     sliced: Callable[[Value, list[Value]], Value]
+    bounds_in: Callable[[ast.Slice], list[Value]]
 
-    def on_tuple(self, node: ast.Tuple) -> Any:
+    def on_tuple(self, node: ast.Tuple, may_be_none: bool = False) -> Any:
         """Read a tuple."""
-        made = self._with_stars(node.elts)
+        made = self._with_stars(node.elts, may_be_none)
         return tuple(made) if type(made) is Items else self.fixed(made)
 
     def on_list(self, node: ast.List) -> Any:
@@ -53,13 +56,13 @@ class SequenceReader(QueueReader):
         made = self._with_stars(node.elts)
         return self.displayed(node, made) if type(made) is Items else made
 
-    def _with_stars(self, nodes: list[ast.expr]) -> Any:
+    def _with_stars(self, nodes: list[ast.expr], may_be_none: bool = False) -> Any:
         """Read the items of a display: `Items`, or a list in memory if their number is unknown."""
         parts: list = []
         made: Value | None = None
         for part in nodes:
             if not isinstance(part, ast.Starred):
-                parts.append(self.expression(part))
+                parts.append((self.expression_or_none if may_be_none else self.expression)(part))
                 continue
             over = self._items_to_unpack(self.expression(self.as_list_display(part.value)))
             if isinstance(over, list):
@@ -106,14 +109,17 @@ class SequenceReader(QueueReader):
             raise ListInMemoryError("a key that is not known", x.places)
         return self.dict_in_memory(x)
 
-    def _displayed(self, nodes: list[ast.expr], total: int | None = None) -> list:
+    def _displayed(
+        self, nodes: list[ast.expr], total: int | None = None, may_be_none: bool = False
+    ) -> list:  # fmt: skip
         """Read expressions from left to right; the total number of items may be known."""
+        read = self.expression_or_none if may_be_none else self.expression
         parts: list = []
         others = len(nodes) - 1
         has_one_star = sum(isinstance(node, ast.Starred) for node in nodes) == 1
         for node in nodes:
             if not isinstance(node, ast.Starred):
-                parts.append(self.expression(node))
+                parts.append(read(node))
                 continue
             over = self._items_to_unpack(self.expression(self.as_list_display(node.value)))
             if isinstance(over, list):
@@ -175,7 +181,7 @@ class SequenceReader(QueueReader):
                 raise UnsupportedError("this index of a tuple")
             if type(base) is Items and base.places:
                 raise ListInMemoryError("an index of a list that is not known", base.places)
-            return self.item(self.list_in_memory(Items(base)), at)
+            return self.item_or_none(self.list_in_memory(Items(base)), at)
         parts = base if isinstance(base, tuple) else base.kind.parts
         if not -len(parts) <= i < len(parts):
             if type(base) is Items and base.places:  # it may have more items by then
@@ -199,15 +205,31 @@ class SequenceReader(QueueReader):
 
     def _item_of_columns(self, xs: Columns, at: Value) -> tuple:
         """Read an item of a list of tuples."""
-        return tuple([self.item(column, at) for column in xs])
+        return tuple([self.item_or_none(column, at) for column in xs])
 
     def item_of_rows(self, xs: ArgumentRows, at: Value) -> Any:
-        """Read an item of an argument that is a list of tuples, or of lists of tuples."""
+        """Read an item of an argument that is a list of rows, or of lists of rows."""
         columns = [self.read_in(xs.scope, name) for name in xs.columns]
-        parts = tuple([self.item(column, at) for column in columns])
-        if xs.depth == 1:
-            return parts
-        return ArgumentRows(self.scope, tuple(map(self.hold, parts)), xs.depth - 1)
+        parts = tuple([self.item_or_none(column, at) for column in columns])
+        if xs.depth > 1:
+            return ArgumentRows(self.scope, tuple(map(self.hold, parts)), xs.depth - 1, xs.row)
+        cls, names = xs.row
+        if cls is dict:
+            row = Named(zip(names, parts, strict=True))
+            row.has_name = row.is_given = True
+            return row
+        if issubclass(cls, tuple):
+            record = record_class(cls)
+            return parts if record is None else record(parts)
+        return instance_class(cls, names)(parts)
+
+    def part_of_rows(self, xs: ArgumentRows, index: ast.expr) -> Any:
+        """Read an item or a slice of an argument that is a list of rows."""
+        if not isinstance(index, ast.Slice):
+            return self.item_of_rows(xs, self.value(index))
+        bounds = self.bounds_in(index)
+        columns = [self.sliced(self.read_in(xs.scope, name), bounds) for name in xs.columns]
+        return ArgumentRows(self.scope, tuple(map(self.hold, columns)), xs.depth, xs.row)
 
     def _append_to_columns(self, xs: Columns, x: Any) -> Value:
         """Append a tuple to a list of tuples."""

@@ -120,7 +120,7 @@ class TableReader(MemoryObjectReader):
             memory.keys = key if memory.keys is None else join(memory.keys, key)
         return memory
 
-    def item(self, xs: Value, at: Value) -> Any:
+    def item_or_none(self, xs: Value, at: Value) -> Any:
         """Read ``xs[at]``; a `defaultdict` inserts a missing item."""
         factory = _factory_of(xs)
         if xs.kind.is_set:
@@ -130,7 +130,7 @@ class TableReader(MemoryObjectReader):
         if factory is not None:
             value = self._default_item(factory)
             self.branches(self.has_key(xs, at), lambda: None, lambda: self.set_item(xs, at, value))
-        return super().item(xs, at)
+        return super().item_or_none(xs, at)
 
     def _default_item(self, factory: Any) -> Value:
         if factory is _Sets:
@@ -139,7 +139,7 @@ class TableReader(MemoryObjectReader):
 
     def stored(self, xs: Value, at: Value) -> Any:
         """Read ``xs[at]`` for a key that the table has."""
-        return super().item(xs, at)
+        return super().item_or_none(xs, at)
 
     def set_item(self, xs: Value, at: Value, x: Any) -> None:
         """Read ``xs[at] = x``; the program exits if that adds a key to a dict with fixed keys."""

@@ -39,6 +39,8 @@ from autodiff.structured.reading.scopes import (
 )
 
 _INT = frozenset([int])
+_NONE = type(None)
+_KNOWN_ITEMS = frozenset([int, float, str, _NONE])
 # The most known items of one loop, and the most bodies of nested loops, that are unrolled. More
 # known numbers or arrays become a list, which a loop goes over.
 _MOST_UNROLLED = 64, 256
@@ -121,7 +123,9 @@ class IteratorReader(LibraryIteratorReader):
         def item(i: Value) -> Any:
             offset = self.emit_call(operator.mul, [i, self.read(step)])
             source = self.read(items)
-            return self.item(source, self.emit_call(operator.add, [self.read(start), offset]))
+            return self.item_or_none(
+                source, self.emit_call(operator.add, [self.read(start), offset])
+            )
 
         return IterationSpace(lambda: self.read(n), item, known=0 if self.is_empty(xs) else None)
 
@@ -198,7 +202,7 @@ class IteratorReader(LibraryIteratorReader):
         name, n = self.hold(xs), self.hold(self.length(xs))
         trips = 0 if self.is_empty(xs) else None
         over = IterationSpace(
-            lambda: self.read(n), lambda i: self.item(self.read(name), i), known=trips
+            lambda: self.read(n), lambda i: self.item_or_none(self.read(name), i), known=trips
         )
         over.lists.append((name, n))
         if xs.kind.is_queue:  # it must not change at all
@@ -227,7 +231,7 @@ class IteratorReader(LibraryIteratorReader):
         """Return many items as one column, or tuples as one column for each of their parts.
 
         Return nothing if there are few items, or if those in one column are not all known integers,
-        known floats, arrays of one kind, or lists of such.
+        known floats, texts, arrays of one kind, or lists of such. Some may be None.
         """
         if self._is_within(len(items), _MOST_UNROLLED_ARRAYS):
             return []
@@ -235,7 +239,7 @@ class IteratorReader(LibraryIteratorReader):
         if len(set(map(len, rows))) > 1 or not rows[0] or len(set(map(_is_tuple, items))) > 1:
             return []
         columns = list(zip(*rows, strict=True))
-        kinds = [set[Any]().union(*map(_kinds_in, column)) for column in columns]
+        kinds = [set[Any]().union(*map(_kinds_in, column)) - {_NONE} for column in columns]
         return columns if all(len(own) == 1 and None not in own for own in kinds) else []
 
     def range_of(self, nodes: list[ast.expr]) -> HeldRange:
@@ -455,11 +459,11 @@ def is_iterator_maker(f: Any) -> bool:
 def _kinds_in(x: Any) -> set:
     """Return the dtype and rank of an array, the class of a known number, or those in a list."""
     if type(x) is Items:
-        return {(list, kind) for part in x for kind in _kinds_in(part)}
+        return {(list, kind) for part in x for kind in _kinds_in(part) - {_NONE}}
     if type(x) is Value and x.kind.is_array:
         return {(x.kind.dtype, x.kind.ndim)} if x.kind.ndim else {None}
     cls = type(known(x)) if type(x) is Value else None
-    return {cls if cls in (int, float) else None}
+    return {cls if cls in _KNOWN_ITEMS else None}
 
 
 def _is_tuple(x: Any) -> bool:

@@ -267,6 +267,7 @@ class LoopReader(IteratorReader):
         for _ in range(_MOST_PASSES):
             before, self.skipped = dict(self.kinds), None
             self.inlined_count = inlined_before
+            n_unchecked = len(self.read_unchecked)
             items = [(memory, memory.root().contents()) for memory in self.lists]
             state = [(s, s.writes, s.reads) for s in self.program.slots]
             body = iteration()
@@ -281,6 +282,7 @@ class LoopReader(IteratorReader):
                 self.kinds = before
                 return body, bound
             self.kinds = joined
+            del self.read_unchecked[n_unchecked:]
             for s, writes, reads in state:
                 s.writes, s.reads = writes, reads
         raise UnsupportedError("a loop whose variables change their kinds")

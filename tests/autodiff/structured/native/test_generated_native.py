@@ -13,7 +13,7 @@ from autodiff.structured.runtime import Structured
 from tests.autodiff.structured.test_generated import check_close
 from tools.fuzz import generators, judge
 
-GENERATORS = ["loops", "carried", "library_calls", "own_rules", "integer_arrays"]
+GENERATORS = ["loops", "carried", "library_calls", "own_rules", "integer_arrays", "records"]
 CASES = [(generator, first) for generator in GENERATORS for first in (500, 510)]
 CASES += [("integer_arrays", 70)]  # 77 crashed: a variable that only a loop binds had no buffer yet
 

@@ -1,0 +1,109 @@
+"""Machine code: dicts that grow, and sets."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autodiff import gradient
+from autodiff.structured.runtime import Structured
+
+
+def counted(a: Any, b: Any) -> Any:
+    counts: dict[int, Any] = {}
+    for t in range(200):
+        k = (t * t + 3) % 37
+        counts[k] = counts.get(k, 0.1) + a[t % 4] * b[k % 5]
+    total = 0.0
+    for k in counts:
+        total = total * 0.9 + math.sin(counts[k]) * k
+    return total + len(counts) * a[0]
+
+
+def memoized(a: Any, b: Any) -> Any:
+    memo: dict[tuple[int, int], Any] = {}
+    for i in range(8):
+        for j in range(8):
+            above = memo[i - 1, j] if (i - 1, j) in memo else a[j % 4]
+            left = memo.get((i, j - 1), b[i % 5])
+            memo[i, j] = math.tanh(above + 0.5 * left)
+    return sum(x * (i - j) for (i, j), x in memo.items())
+
+
+def removed(a: Any, b: Any) -> Any:
+    held: dict[int, Any] = {}
+    total = 0.0
+    for t in range(60):
+        held[t % 11] = a[t % 4] * b[t % 5]
+        if t % 3 == 0 and (t + 1) % 11 in held:
+            total += held.pop((t + 1) % 11)
+        if t % 7 == 5:
+            del held[t % 11]
+    order = 1.0
+    for k, x in held.items():  # in the order in which they were put there again
+        order = order * 0.7 + x * k
+    return total * order
+
+
+def by_text(a: Any, b: Any) -> Any:
+    sums: defaultdict[str, Any] = defaultdict(float)
+    names = ("ann", "bob", "cyd", "dan")
+    for t in range(40):
+        name = names[t * t % 4] if t % 5 else "eve"
+        sums[name] += a[t % 4] * b[t % 5]
+        if name == "ann":
+            sums["bob"] *= 0.9
+    return sum(math.sin(x) for x in sums.values()) * sums["eve"]
+
+
+def walked(a: Any, b: Any) -> Any:
+    seen: set[int] = set()
+    waiting, total = [1], 0.0
+    while waiting:
+        n = waiting.pop()
+        if n in seen or n > 90:
+            continue
+        seen.add(n)
+        total += a[n % 4] * math.log(n + b[n % 5] ** 2)
+        waiting.append(max(n // 2, 1))
+        waiting.append(min(2 * n + n % 3, 91))
+        if n % 10 == 9:
+            seen.remove(n)
+            seen.add(n)
+    return total * len(seen)
+
+
+def of_lists(a: Any, b: Any) -> Any:
+    groups: dict[int, list] = {}
+    for t in range(30):
+        if t % 4 not in groups:
+            groups[t % 4] = [a[t % 4]]
+        groups[t % 4].append(b[t % 5] * t)
+    groups[2] = [a[1], b[1]]
+    return sum(sum(x * x for x in groups[k]) * k for k in groups)
+
+
+KERNELS = [counted, memoized, removed, by_text, walked, of_lists]
+A, B = np.sin(np.arange(4.0) + 0.4), np.cos(np.arange(5.0))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda f: f.__name__)
+def test_kernels(kernel: Callable, check_machine_code: Callable) -> None:
+    check_machine_code(kernel, lambda: (A.copy(), B.copy()), 1e-11)
+
+
+def test_a_missing_key(made: list[Structured]) -> None:
+    def kernel(a: Any) -> Any:
+        found = {0: a[0]}
+        for k in range(3):
+            found[k * 2] = a[k] * 2.0
+        return found[3]
+
+    for _ in range(2):
+        with pytest.raises(KeyError):
+            gradient(kernel, A)
