@@ -2,9 +2,9 @@
 
 ``gradient(f, x)`` traces `f` at first. Once that has happened often, and a
 :class:`~autodiff.autocompile.purity_analysis.Proof` shows that `f` is pure, a program is recorded
-(:mod:`autodiff.compiler`, without machine code) and used from then on. It has the same guards on
-arguments, outer variables and branches as any compiled function, and its results are compared with
-tracing at calls 1, 2, 4, 8, and so on.
+(:mod:`autodiff.compiler`) and used from then on. It has the same guards on arguments, outer
+variables and branches as any compiled function, and its results are compared with tracing at calls
+1, 2, 4, 8, and so on.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
 
 def _compared(record: CallRecord, y: Any, call: DerivativeCall) -> Any:
     """Trace a call that a program has made; give the program up if it is wrong or slower."""
-    from autodiff.autocompile.program_builder import agree, size_of
+    from autodiff.autocompile.program_builder import agree, make_machine_code, size_of
 
     start = time.perf_counter()
     expected = call.traced()
@@ -106,6 +106,9 @@ def _compared(record: CallRecord, y: Any, call: DerivativeCall) -> Any:
     record.scale = max(record.scale, size_of(expected))
     if not agree(y, expected, record.scale):
         record.why = "its values depend on the order of operations"
-    elif record.hits == RACE and record.fastest > record.as_written:
+        return expected
+    make_machine_code(record, (call.f, *call.args, *call.kwargs.values()), expected)
+    is_slower = record.hits >= RACE and record.fastest > record.as_written
+    if is_slower and record.variants[0].machine_code is None:
         record.why = "it is faster as it is written"
     return expected

@@ -14,11 +14,13 @@ from autodiff.autocompile.purity_analysis import Impurity, Proof
 from autodiff.autocompile.user_classes import held_by, is_member, is_plain_class
 from autodiff.compiler.call_recording import recorded
 from autodiff.compiler.compile_errors import MISMATCH, BudgetExceededError
+from autodiff.compiler.tiering import promotion
 from autodiff.compiler.tiering.budget import Budget, clock
+from autodiff.compiler.variants import AUTOMATIC
 from autodiff.trace.pytree import leaves_of, parts_of
 from chainrules_core.interpreter.collector import uncollected
 from chainrules_core.interpreter.noticed import mark, restore
-from chainrules_core.interpreter.quiet import quiet
+from chainrules_core.interpreter.quiet import quiet, raising
 from chainrules_core.registry.pending import load_imported
 
 load_imported()  # rules of packages that came with the compiler would drop the first program
@@ -107,7 +109,7 @@ def _recorded(record: CallRecord, call: DerivativeCall, proof: Proof) -> Any:
     budget = Budget(seconds, call_records.MOST_BYTES, may_unroll=True)
     behind = _behind(f) if record.is_shared else f
     return recorded(
-        derivative, (f, *call.args), call.kwargs, "python", (behind,), exact, budget,
+        derivative, (f, *call.args), call.kwargs, AUTOMATIC, (behind,), exact, budget,
         is_proved=proof.names_all_code, varying=record.varying, takes_function=True,
         takes_parts=record.is_shared,
     )[0]  # fmt: skip
@@ -118,6 +120,31 @@ def _behind(f: Any) -> Any:
     if type(f) is functools.partial:
         return _behind(f.func)
     return f.__func__ if type(f) is types.MethodType else f
+
+
+def make_machine_code(record: CallRecord, given: tuple, expected: Any) -> None:
+    """Let the program that has just run be machine code, if compiling has paid and it is faster.
+
+    A run of the machine code must give `expected`, and raise no error where NumPy would warn.
+    """
+    variant = record.variants[0]
+    made = promotion.paid(variant, record.hits * record.fastest)
+    if made is None:
+        return
+    try:
+        y = raising(made[0], *given)  # it gets memory, which takes long
+        if y is MISMATCH or not agree(y, expected, record.scale):
+            return
+        for _ in range(promotion.TRIALS):
+            start = clock()
+            raising(made[0], *given)
+            seconds = clock() - start
+            if seconds < record.fastest:
+                promotion.use(variant, made)
+                record.begin_again(seconds)
+                return
+    except Exception:  # NumPy has not warned, so these are errors of the processor alone
+        return
 
 
 def _matches(variant: Any, given: tuple, expected: Any) -> bool:

@@ -79,7 +79,7 @@ def recorded(
     args, kwargs : tuple, dict
         Its arguments.
     backend : str
-        As for `compile`.
+        As for `compile`, or `AUTOMATIC`.
     also : sequence of callable
         Functions whose outer variables are guarded as well.
     exact : bool
@@ -175,7 +175,7 @@ def recorded(
     variant.variables = variables
     for effect_of_call in tape.late:  # nothing can fail any more
         effect_of_call()
-    return variant, outputs.value
+    return variant, outputs.released()
 
 
 def _is_only_thread() -> bool:

@@ -24,6 +24,9 @@ from autodiff.compiler.recording.signature_guards import Inputs
 from autodiff.compiler.tiering.budget import Budget
 from autodiff.compiler.tiering.promotion import MANY_STEPS, Candidate, take, watch
 
+AUTOMATIC = "automatic"
+"""The backend for automatic compilation, which asks for machine code when it has paid. This raises
+errors where NumPy might warn, and is compared with the traced function."""
 _serials = itertools.count(1)
 _FEWEST_STEPS = 6
 """The fewest steps of a program that may become machine code."""
@@ -61,11 +64,13 @@ class Variant:
         The variables outside the function that hold numbers and arrays.
     with_loops : callable, optional
         Makes a variant that keeps the loops which this one has unrolled.
+    machine_code : callable, optional
+        Returns a `Candidate` or None, if automatic compilation decides when to make machine code.
     """
 
     __slots__ = (
-        "filename", "is_slower", "is_watched", "leaves_arguments", "loops", "program", "run",
-        "source", "variables", "with_loops", "written",
+        "filename", "is_slower", "is_watched", "leaves_arguments", "loops", "machine_code",
+        "program", "run", "source", "variables", "with_loops", "written",
     )  # fmt: skip
 
     def __init__(
@@ -81,6 +86,7 @@ class Variant:
         self.leaves_arguments = True
         self.variables: list[Dependency] = []
         self.with_loops: Callable | None = None
+        self.machine_code: Callable[[], Candidate | None] | None = None
 
     def forget(self) -> None:
         """Remove the source from the cache for tracebacks."""
@@ -162,7 +168,7 @@ class VariantBuilder:
     def _compile(self, faster: Program, kernels: list[Kernel]) -> tuple[Callable, str, str]:
         run, filename, source = self.emit(faster)
         for k in kernels:
-            k.compiled()
+            k.compiled(self.backend == AUTOMATIC)
         return run, filename, "\n\n".join([*[k.source for k in kernels], source])
 
     def promote(self, variant: Variant) -> None:
@@ -179,8 +185,14 @@ class VariantBuilder:
                 return
             # The user has requested it, so it need not pay: compile after a few calls.
             n, soon = MANY_STEPS, lambda: candidate._replace(seconds=0.0)
-        if self.may_use_machine_code and len(program.steps) >= _FEWEST_STEPS:
-            watch(variant, n, soon, lambda: self.candidate(program, True))
+        if not self.may_use_machine_code or n < _FEWEST_STEPS:
+            return
+        if self.backend == AUTOMATIC:
+            variant.machine_code = lambda: (
+                self.candidate(program, False) or self.candidate(program, True)
+            )
+            return
+        watch(variant, n, soon, lambda: self.candidate(program, True))
 
 
 class _Sharing:

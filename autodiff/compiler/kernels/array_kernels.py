@@ -345,11 +345,14 @@ class Kernel:
         lines.append(f"return ({', '.join(results)}{',' if len(results) == 1 else ''})")
         return "\n    ".join([f"def call({', '.join(given)}):", *lines]) + "\n"
 
-    def compiled(self) -> Kernel:
-        """Compile the machine code; return the kernel."""
+    def compiled(self, notices_errors: bool = False) -> Kernel:
+        """Compile the machine code; return the kernel.
+
+        `notices_errors` says whether it raises `ValueError` where NumPy might warn.
+        """
         given = [*map(_with_floats, self._given), *self._written]
         is_long = self.largest >= _LONG
-        run = machine_code(self.source, self._tables, given, is_long, self.is_brief)
+        run = machine_code(self.source, self._tables, given, is_long, self.is_brief, notices_errors)
         names: dict[str, Any] = {
             "run": run, "memory": [], "size": self._size, "empty": np.empty,
             "array": np.array, "float64": np.float64, "float32": np.float32,
@@ -369,7 +372,7 @@ class Kernel:
 
 def machine_code(
     source: str, tables: dict[str, np.ndarray], given: list[ArrayParameter | None], is_long: bool,
-    is_brief: bool,
+    is_brief: bool, notices_errors: bool,
 ) -> Callable:  # fmt: skip
     """Compile a source, unless an equal one is there: see `machine_code.KernelModule.kernel`.
 
@@ -378,10 +381,11 @@ def machine_code(
     from autodiff.compiler.kernels.machine_code import KernelModule  # imports llvmlite
 
     constants = tuple([(k, x.dtype, x.shape, x.tobytes()) for k, x in sorted(tables.items())])
-    key = source, constants, tuple(given), is_long, is_brief
+    key = source, constants, tuple(given), is_long, is_brief, notices_errors
     run = _compiled.get(key)
     if run is None:
-        run = _compiled[key] = KernelModule(tables).kernel(source, given, is_long, is_brief)
+        module = KernelModule(tables)
+        run = _compiled[key] = module.kernel(source, given, is_long, is_brief, notices_errors)
     return run
 
 

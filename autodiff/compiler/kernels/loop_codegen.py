@@ -27,7 +27,6 @@ from autodiff.compiler.kernels.row_blocks import axes_of_rows, rows_in_block
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.domain_guards import SOURCES
 from autodiff.functions import facts_of, known
-from autodiff.vector_functions import FAR
 
 if TYPE_CHECKING:
     from autodiff.compiler.kernels.fusion_schedule import FusionGroup
@@ -37,8 +36,7 @@ _MANY = 8
 _VECTORIZED_IF_LONG = frozenset(f for f, loops in known("simd").items() if loops == "long")
 """Functions of `vector_functions` in nests of so many elements; others call those of ``math``.
 On processors for which NumPy's exp and tanh are not vectorized, these dominate the time of a nest;
-sines never are. A nest with sines or cosines checks for elements beyond `FAR`."""
-_SINES: Any = (np.sin, np.cos)
+sines never are."""
 
 
 class LoopWriter(MemoryPlan):
@@ -259,9 +257,6 @@ class LoopWriter(MemoryPlan):
             for p in positions
             if self.ops[p].f in _VECTORIZED_IF_LONG and self.ops[p].size >= _MANY
         }
-        has_sines = any(self.ops[p].f in _SINES for p in is_long)
-        if has_sines:
-            self.write("far = 0.0")
         is_pure = all(self.ops[p].kind != "change" for p in positions)
         hoisted: dict[int, str] = {}
         loaded = [x for args in operands for x in args if not isinstance(x, str)]
@@ -298,8 +293,6 @@ class LoopWriter(MemoryPlan):
         for fold in rows:
             fold.end(at(fold.place, terms[targets[fold.p][1]]))
         self.leave(len(variables))
-        if has_sines:
-            self.write("if far > 0.0: return 2")
         for p, fold in folds.items():
             if p not in targets and not self.row:
                 fold.end()
@@ -386,8 +379,6 @@ class LoopWriter(MemoryPlan):
         op = self.ops[p]
         text = args[0]
         if is_vectorizable:
-            if op.f in _SINES:
-                self.write(f"far = plus(far, 1.0 if abs({text}) > {FAR!r} else 0.0)")
             text = f"{op.f.__name__}({text})"
         elif op.kind == "map":
             text = facts_of(op.f).loops.format(*args)

@@ -31,13 +31,14 @@ from autodiff.structured.native.llvm.function_builder import (
     I32,
     I64,
     PTR,
+    SHORT_LOOP,
     FunctionBuilder,
     has_fma,
 )
 from autodiff.structured.native.llvm.jit import CompiledModule
 from autodiff.structured.native.llvm.modules import LLVMModule
 from autodiff.structured.native.lowered_values import Number, StaticValue
-from autodiff.structured.native.numbers.scalars import Scalars
+from autodiff.structured.native.numbers.scalars import EXPRESSIONS, Scalars
 from chainrules_core.interpreter.parsing import tree_of
 
 _TYPES = {"d": F64, "i": I64, "b": I1, "s": F32}
@@ -76,18 +77,22 @@ class KernelModule:
     def __init__(self, tables: dict[str, np.ndarray]) -> None:
         self.module = LLVMModule("kernel")
         self.tables = {name: np.ascontiguousarray(x) for name, x in tables.items()}
+        self.notices_errors = False
         self._functions: dict[tuple, _Function] = {}
 
     def kernel(
-        self, source: str, given: list[ArrayParameter | None], is_long: bool, is_brief: bool = False
-    ) -> Callable:
+        self, source: str, given: list[ArrayParameter | None], is_long: bool,
+        is_brief: bool = False, notices_errors: bool = False,
+    ) -> Callable:  # fmt: skip
         """Compile a source to a function of arrays, and of floats where `given` is None."""
+        self.notices_errors = notices_errors
+        self.module.add_metadata(["accesses"])  # of no loop, but all marks of loops need it
         (node,) = tree_of(source).body
         dtypes = {np.dtype(np.float64): "*", np.dtype(np.float32): "."}
         letters = ["d" if x is None else dtypes.get(x.dtype, "#") for x in given]
         made = self.define(node, letters, [x is not None and x.is_written for x in given], "status")
         made.function.linkage = "internal"
-        builtin_functions.define(self.module, "call", made.function, given, is_long)
+        builtin_functions.define(self.module, "call", made.function, given, is_long, notices_errors)
         return CompiledModule(self.module, True, is_brief).builtin("call", self.tables)
 
     def called(self, name: str, args: list[Any]) -> _Function | None:
@@ -165,7 +170,11 @@ class _Body(Scalars):
 
     def _return(self, node: Any) -> None:
         if self.result == "status":
-            self.b.ret(ir.Constant(I32, node.value.value))
+            status = ir.Constant(I32, node.value.value)
+            if node.value.value == 1 and self.outside is not None:
+                found = self.b.load(self.outside, typ=I1)
+                status = self.b.select(found, ir.Constant(I32, 2), status)
+            self.b.ret(status)
         else:
             self.b.ret(self.converted(self.expression(node.value), self.result))
 
@@ -204,7 +213,11 @@ class _Body(Scalars):
     def _for(self, node: Any) -> None:
         *first, last = [self.integer(x) for x in node.iter.args]
         count = self.b.sub(last, first[0]) if first else last
-        with self.code.counted(count) as k:
+        is_short = False
+        if self.module.notices_errors:  # in a partly filled register, LLVM would divide by zero
+            is_short = isinstance(count, ir.Constant) and count.constant < SHORT_LOOP
+            count = count if isinstance(count, ir.Constant) else self.code.hidden(count)
+        with self.code.counted(count, alone=is_short) as k:
             i = self.b.add(first[0], k, flags=("nsw",)) if first else k
             self.variables.pop(node.target.id, None)  # the name was a variable's before
             self.names[node.target.id] = self.plain("i", i)
@@ -294,9 +307,14 @@ class _Body(Scalars):
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in _WIDENED and (name not in ("sin", "cos") or has_fma()):
             (x,) = args
-            return self.plain("d", self.inline_vectorizable(name, self.converted(x, "d")))
+            value = self.converted(x, "d")
+            return self.plain("d", self.vectorizable(name, value, self.module.notices_errors))
         f = StaticValue(getattr(math, name)) if name in _WIDENED else self._function(node.func)
-        return self.called(f, args, "d", 0)
+        # A function of NumPy that is an expression is one of vectorizable functions.
+        self.is_vectorized = f.x in EXPRESSIONS
+        made = self.called(f, args, "d", 0)
+        self.is_vectorized = False
+        return made
 
     def _function(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Name):

@@ -154,6 +154,13 @@ class Outputs:
         new = [self._plain(part) for _, part in parts]
         return rebuilt(y, new) if parts or type(y) in (list, dict) else y
 
+    def released(self) -> Any:
+        """Return the value, and forget the call: source for machine code may be written later."""
+        value = self.value
+        self.inputs.forget_call()
+        self.__dict__ = {"leaves": self.leaves, "_tree": self._tree}
+        return value
+
     def expression(self, names: Names, leaf: Callable[[int], str]) -> str:
         """Return the source of the pytree, given the source of its leaves by number."""
         places = collections.Counter(map(_identity, _parts_in(self._tree)))

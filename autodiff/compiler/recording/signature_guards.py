@@ -135,6 +135,11 @@ class Inputs:
         self._indices: dict[int, int] = {}  # of tracers as they were given
         self._n = 0
 
+    def forget_call(self) -> None:
+        """Forget the call that was recorded: the source needs the checks and names alone."""
+        kept = ("names", "checks", "numbers", "generators", "are_written")
+        self.__dict__ = {name: self.__dict__[name] for name in kept}
+
     def _unless(self, condition: str) -> None:
         self.checks.append(f"if {condition}: return MISMATCH")
 

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from autodiff.compiler.compile_errors import MISMATCH
-from chainrules_core.define.partial import ARITHMETIC
 
 FEW_CALLS, MANY_CALLS, MANY_STEPS = 3, 30, 200
 SHORT = 0.3
@@ -32,6 +31,8 @@ WITH_LOOPS = 0.3
 """Seconds that an unrolled program runs before a version with loops is made."""
 TRIALS, FEW_TRIALS, MUCH_SLOWER = 5, 2, 3.0
 """How often each version runs, at most and at least; the factor at which the fewest are enough."""
+_MOST_ERRORS = 4
+"""How many calls may raise errors in machine code alone."""
 _MOST_CALLS = 4096
 
 clock = time.perf_counter
@@ -172,18 +173,54 @@ def take(variant: Any, candidate: Candidate, run: Callable, is_requested: bool =
 
 
 def _with_fallback(variant: Any, quick: Callable, before: Callable) -> Callable:
-    """Return a function that runs `quick`, and goes back to `before` for good if that fails."""
+    """Return a function that runs `quick`, or `before` if that raises an error.
+
+    It goes back to `before` for good after an unexpected error, or if `before` raises none in
+    several of these calls: a comparison with NaN is an error of the processor, but not of NumPy.
+    """
+    left = _MOST_ERRORS
 
     def called(*args: Any) -> Any:
+        nonlocal left
         try:
             return quick(*args)
-        except ARITHMETIC:
-            raise
+        except (ArithmeticError, ValueError):
+            y = before(*args)
+            left -= 1
+            if left <= 0:
+                variant.run = before
+            return y
         except Exception:  # unexpected arrays, or the user's own error, which is raised again
             variant.run = before
             return before(*args)
 
     return called
+
+
+def paid(variant: Any, spent: float) -> tuple[Callable, str, str] | None:
+    """Return the machine code of a variant that has run for so many seconds, if that pays.
+
+    It pays if compiling takes no longer. The machine code of a variant is returned once.
+    """
+    find = variant.machine_code
+    if find is None or spent < max(_FIRST_LOOK, PER_STEP * len(variant.program.steps)):
+        return None
+    try:
+        candidate = find()
+        if candidate is not None and spent < candidate.seconds:
+            variant.machine_code = lambda: candidate
+            return None
+        variant.machine_code = None
+        return None if candidate is None else candidate.make()
+    except Exception:  # machine code does not support something: keep the program
+        variant.machine_code = None
+        return None
+
+
+def use(variant: Any, made: tuple[Callable, str, str]) -> None:
+    """Let a variant run machine code in place of what it has run so far, if that succeeds."""
+    run = variant.run
+    _use(variant, (_with_fallback(variant, made[0], run), *made[1:]), run)
 
 
 def contest(variant: Any, run: Callable) -> None:

@@ -1,7 +1,10 @@
+import math
+
 import pytest
 
 from autodiff import autocompile, compile
 from autodiff.autocompile import call_records, program_builder
+from autodiff.compiler.tiering import promotion
 
 # The compiler has rules of its own, and what is known is forgotten where rules come.
 assert program_builder
@@ -20,3 +23,11 @@ def soon(monkeypatch):
     call_records.records.clear()
     yield
     call_records.records.clear()
+
+
+@pytest.fixture
+def machine_code(soon, monkeypatch):
+    """Make machine code of each program when its first call is compared, and keep it."""
+    paid = promotion.paid
+    monkeypatch.setattr(promotion, "paid", lambda variant, spent: paid(variant, math.inf))
+    monkeypatch.setattr(program_builder, "clock", lambda: 0.0)

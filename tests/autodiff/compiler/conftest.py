@@ -61,7 +61,7 @@ def interpreted(monkeypatch):
 
     made = []
 
-    def machine_code(source, tables, given, is_long, is_brief):
+    def machine_code(source, tables, given, is_long, is_brief, notices_errors):
         scope = {
             "get": get, "put": put, "plus": add, "times": multiply, "larger": max, "smaller": min,
             "exp": np.exp, "tanh": np.tanh, "sin": np.sin, "cos": np.cos, "log": np.log,

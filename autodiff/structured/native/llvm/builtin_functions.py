@@ -32,11 +32,13 @@ from autodiff.structured.native.llvm.function_builder import (
     I64,
     PTR,
     FunctionBuilder,
+    exceptions,
 )
 from autodiff.structured.native.llvm.modules import LLVMModule
 
 _FAST_CALL = 0x80
 _UNFIT = -1  # status if an argument is not what the code was specialized for
+_UNDEFINED = 2  # status if NumPy might warn, or Python raise an error
 _API = ctypes.pythonapi
 FUNCTIONS: dict[str, Any] = {
     "python_integer": _API.PyLong_FromLong,
@@ -47,8 +49,9 @@ FUNCTIONS: dict[str, Any] = {
 
 
 def define(
-    module: LLVMModule, name: str, inner: Any, given: list[ArrayParameter | None], is_long: bool
-) -> None:
+    module: LLVMModule, name: str, inner: Any, given: list[ArrayParameter | None], is_long: bool,
+    notices_errors: bool,
+) -> None:  # fmt: skip
     """Emit a function that Python calls.
 
     Parameters
@@ -63,16 +66,21 @@ def define(
         The parameters: None for a float.
     is_long : bool
         Whether it releases the global interpreter lock during the call.
+    notices_errors : bool
+        Whether it returns `_UNDEFINED` if the processor has flagged an error that NumPy warns of.
     """
-    _Entry(module, name, is_long).write(inner, given)
+    if notices_errors:
+        inner.attributes.add("noinline")  # no instruction moves across the calls around it
+    _Entry(module, name, is_long, notices_errors).write(inner, given)
 
 
 class _Entry(FunctionBuilder):
     """Emitter of a function that checks and unwraps Python objects."""
 
-    def __init__(self, module: LLVMModule, name: str, is_long: bool) -> None:
+    def __init__(self, module: LLVMModule, name: str, is_long: bool, notices_errors: bool) -> None:
         super().__init__(module, name, [PTR, PTR, I64], PTR)
         self._is_long = is_long
+        self._notices_errors = notices_errors
         self._unfit = self.function.append_basic_block("unfit")
 
     def write(self, inner: Any, given: list[ArrayParameter | None]) -> None:
@@ -81,13 +89,22 @@ class _Entry(FunctionBuilder):
         values = [self._value(self.word(objects, k, PTR), x) for k, x in enumerate(given)]
         if self._is_long:
             state = self.call("python_unlock", PTR, [])
-        status = self.b.call(inner, values)
+        status = self._status(inner, values)
         if self._is_long:
             self.call("python_lock", ir.VoidType(), [state])
         self._return(self.b.sext(status, I64))
         self.b.position_at_end(self._unfit)
         self._return(self.whole(_UNFIT))
         self.begin()
+
+    def _status(self, inner: Any, values: list) -> Any:
+        """Call the function; return its status."""
+        if not self._notices_errors:
+            return self.b.call(inner, values)
+        self.call("feclearexcept", I32, [_int32(exceptions())])
+        status = self.b.call(inner, values)
+        flags = self.call("fetestexcept", I32, [_int32(exceptions())])
+        return self.b.select(self._are(flags, 0), status, _int32(_UNDEFINED))
 
     def _return(self, status: Any) -> None:
         self.b.ret(self.call("python_integer", PTR, [status]))

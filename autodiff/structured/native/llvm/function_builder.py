@@ -51,7 +51,7 @@ not match, NumPy may warn, or a sweep has not popped all that was pushed."""
 
 # FE_INVALID, FE_DIVBYZERO and FE_OVERFLOW of C.
 EXCEPTIONS = {"x86_64": 1 | 4 | 8, "AMD64": 1 | 4 | 8, "aarch64": 1 | 2 | 4, "arm64": 1 | 2 | 4}
-_SHORT_LOOP = 16  # LLVM may run loops with fewer iterations in partly filled registers
+SHORT_LOOP = 16  # LLVM may run loops with fewer iterations in partly filled registers
 
 
 def element_of(dtype: Any) -> tuple[Any, str]:
@@ -396,9 +396,9 @@ class FunctionBuilder:
         zeros, and a division by them would raise an exception flag that NumPy does not raise. So
         LLVM must not be able to infer that the trip count is small, either: it is hidden.
         """
-        is_short = isinstance(n, ir.Constant) and n.constant < _SHORT_LOOP
+        is_short = isinstance(n, ir.Constant) and n.constant < SHORT_LOOP
         if alone and is_dense and not is_short:
-            n = self._hidden(n)
+            n = self.hidden(n)
         self.settle()
         before, known = self.b.block, self.b.known
         head = self.function.append_basic_block("head")
@@ -427,7 +427,7 @@ class FunctionBuilder:
         self.b.position_at_end(after)
         self.b.known = known
 
-    def _hidden(self, n: Any) -> Any:
+    def hidden(self, n: Any) -> Any:
         """Return an integer of which LLVM knows nothing: the result of an empty instruction."""
         return self.b.asm(ir.FunctionType(I64, [I64]), "", "=r,0", [n], False)
 

@@ -95,11 +95,7 @@ class MathLibrary(Inlining):
             raise UnsupportedError(f"{name} in machine code")
         doubles = [self.b.fpext(v, TYPES["d"]) for v in values] if letter == "s" else values
         if self.is_vectorized and name in _IN_VECTORS and (name not in _WAVES or has_fma()):
-            found = self.inline_vectorizable(name, doubles[0])
-            if _IN_VECTORS[name]:
-                condition = tree_of(_IN_VECTORS[name], mode="eval").body
-                given = self.plain("d", doubles[0])
-                self.record_outside(self.evaluated(condition, {"x": given}, {}, "b", 0).value)
+            found = self.vectorizable(name, doubles[0])
         else:
             found = code.call(name, TYPES["d"], doubles)
         return self.b.fptrunc(found, kind) if letter == "s" else found
@@ -117,8 +113,16 @@ class MathLibrary(Inlining):
             raise UnsupportedError(f"{name} in machine code")
         return special.called(self.code, name, [self.converted(a, "d") for a in args])
 
-    def inline_vectorizable(self, name: str, x: Any) -> Any:
-        """Inline the replacement in `vector_functions`, which LLVM can vectorize."""
+    def vectorizable(self, name: str, x: Any, notices_errors: bool = True) -> Any:
+        """Inline the replacement in `vector_functions`, which LLVM can vectorize.
+
+        Record whether the argument is outside of its domain, or `notices_errors` is false and the
+        replacement gives the right Inf or NaN there.
+        """
+        condition = _IN_VECTORS[name]
+        if condition and (notices_errors or name in _WAVES):
+            test = tree_of(condition, mode="eval").body
+            self.record_outside(self.evaluated(test, {"x": self.plain("d", x)}, {}, "b", 0).value)
         # log1p compensates the rounding error of 1 + x: no fused multiply-add there.
         before, self.flags = self.flags, ("contract",) if name != "log1p" else ()
         made = self.inlined(getattr(vector_functions, name), [self.plain("d", x)], "d", 0)

@@ -75,7 +75,7 @@ _MAY_BE_REAL = {np.real, np.imag, np.conj, complex}
 """Functions of complex numbers that also take real ones."""
 # They return integers for integers.
 _OF_INTEGERS = {operator.add, operator.sub, operator.mul, operator.neg, operator.pos, *_OF_PARTS}
-_EXPRESSIONS: dict[Any, str] = {
+EXPRESSIONS: dict[Any, str] = {
     np.logaddexp2: "({0} if {0} > {1} else {1}) + "
                    "(1.0 if {0} == {1} else 1.4426950408889634 * log1p(2.0 ** -abs({0} - {1})))",
     np.logaddexp: "({0} if {0} > {1} else {1}) + "
@@ -263,7 +263,7 @@ class Scalars(Integers, Comparisons):
             return getattr(b, _FLOAT_ARITHMETIC[f])(x, y)
         ufunc = facts_of(f).ufunc
         text = (
-            _EXPRESSIONS.get(f)
+            EXPRESSIONS.get(f)
             or (_SPECIAL.get(f.__name__) if is_of_special(f) else "")
             or facts_of(f).loops
             or (facts_of(ufunc).loops if ufunc is not None else "")
@@ -479,7 +479,7 @@ class Scalars(Integers, Comparisons):
     def has_implementation(self, f: Any) -> bool:
         """Whether a function has an implementation of its own, so that it is not inlined."""
         is_own = f in BIT_OPERATIONS or f in (np.ndim, np.iscomplexobj, is_foreign)
-        return is_own or f in STRONG or f in _EXPRESSIONS or bool(facts_of(f).loops)
+        return is_own or f in STRONG or f in EXPRESSIONS or bool(facts_of(f).loops)
 
     def _of_complex(self, f: Any, args: list[Number], letter: str, depth: int = 0) -> Number:
         """Emit a function or operator of complex numbers."""

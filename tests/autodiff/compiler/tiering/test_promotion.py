@@ -29,7 +29,7 @@ class Clock:
 
 class Stub:
     filename = source = "before"
-    written = with_loops = None
+    written = with_loops = machine_code = None
     is_slower = is_watched = False
 
     def __init__(self, run):
@@ -314,3 +314,50 @@ def test_no_version_writes_into_arguments(monkeypatch, f, given):
         np.testing.assert_array_equal(compiled(x, 2.0), expected)
         np.testing.assert_array_equal(x, given)
     assert compiled.eager_because is None
+
+
+def test_machine_code_is_handed_over_once_when_compiling_has_paid(clock):
+    variant = Stub(clock.taking(1e-3, "python"))
+    variant.machine_code = machine(clock, 1e-4, False, 0.5)
+    assert promotion.paid(variant, 0.01) is None
+    assert promotion.paid(variant, 0.4) is None
+    made = promotion.paid(variant, 0.6)
+    assert promotion.paid(variant, 0.6) is None
+    promotion.use(variant, made)
+    assert (variant.run(), variant.source) == ("machine", "machine code")
+
+
+def test_machine_code_that_cannot_be_made_is_not_asked_for_again():
+    variant = Stub(None)
+    for find in (lambda: None, lambda: Candidate(0.1, False, lambda: 1 // 0)):
+        variant.machine_code = find
+        assert promotion.paid(variant, 1.0) is None
+        assert variant.machine_code is None
+
+
+@pytest.mark.parametrize("error", [ValueError, ZeroDivisionError, FloatingPointError])
+def test_machine_code_that_sees_errors_where_there_are_none_gives_way(error):
+    def fails():
+        raise error
+
+    def run():
+        return "python"
+
+    variant = Stub(run)
+    promotion.use(variant, (fails, "file", "machine code"))
+    for _ in range(promotion._MOST_ERRORS):
+        assert variant.run is not run
+        assert variant.run() == "python"
+    assert variant.run is run
+
+
+def test_errors_of_both_are_raised_and_machine_code_stays():
+    def fails():
+        raise FloatingPointError
+
+    variant = Stub(fails)
+    promotion.use(variant, (fails, "file", "machine code"))
+    for _ in range(20):
+        with pytest.raises(FloatingPointError):
+            variant.run()
+    assert variant.run is not fails
