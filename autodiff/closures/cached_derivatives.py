@@ -316,54 +316,45 @@ class Prepared:
 OPAQUE.add(Prepared)
 
 
-def repeated_pullback(f: Callable, argnums: tuple[int, ...]) -> Callable | None:
-    """Return ``pull(y_bar, *args)``: cotangents of what `f` has captured, and of the arguments."""
+def repeated(which: str, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+    """Return a derivative of `f` as a function of the point: see `RuleConfig.repeated`."""
     if program_tape() is not None:
         return None
+    compute = _DERIVATIVES[which]
 
     def derivative(build, given, values):
-        y_bar, *args = given
-        apply, chosen = _of_chosen(build, args, argnums)
-        return _pulled(apply, y_bar, values, *chosen)
+        return compute(argnums, build, given, values)
 
-    return Prepared(f, ("pullback", argnums), derivative)
+    return Prepared(f, (which, argnums), derivative)
 
 
-def repeated_pushforward(f: Callable, argnums: tuple[int, ...]) -> Callable | None:
-    """Return ``push(value_dots, arg_dots, *args)``: the value of `f`, and its tangent."""
-    if program_tape() is not None:
-        return None
-
-    def derivative(build, given, values):
-        value_dots, arg_dots, *args = given
-        apply, chosen = _of_chosen(build, args, argnums)
-        if values:
-            return Pushed(apply, (values, *chosen), {}, None).push((tuple(value_dots), *arg_dots))
-        wanted = tuple(range(1, len(chosen) + 1))
-        return Pushed(apply, (values, *chosen), {}, wanted).push(tuple(arg_dots))
-
-    return Prepared(f, ("pushforward", argnums), derivative)
+def _pullback(argnums, build, given, values):
+    y_bar, *args = given
+    apply, chosen = _of_chosen(build, args, argnums)
+    return _pulled(apply, y_bar, values, *chosen)
 
 
-def repeated_second(f: Callable, argnums: tuple[int, ...]) -> Callable | None:
-    """Return ``second(y_bar, y_bar_dot, value_dots, arg_dots, *args)``: the pullback, moved.
+def _pushforward(argnums, build, given, values):
+    value_dots, arg_dots, *args = given
+    apply, chosen = _of_chosen(build, args, argnums)
+    if values:
+        return Pushed(apply, (values, *chosen), {}, None).push((tuple(value_dots), *arg_dots))
+    wanted = tuple(range(1, len(chosen) + 1))
+    return Pushed(apply, (values, *chosen), {}, wanted).push(tuple(arg_dots))
 
-    It returns the cotangents of what `f` has captured and of the arguments, and their tangents.
-    """
-    if program_tape() is not None:
-        return None
 
-    def derivative(build, given, values):
-        y_bar, y_bar_dot, value_dots, arg_dots, *args = given
-        apply, chosen = _of_chosen(build, args, argnums)
-        pulled = functools.partial(_pulled, apply)
-        if values:
-            dots = (y_bar_dot, tuple(value_dots), *arg_dots)
-            return Pushed(pulled, (y_bar, values, *chosen), {}, None).push(dots)
-        wanted = (0, *range(2, len(chosen) + 2))
-        return Pushed(pulled, (y_bar, values, *chosen), {}, wanted).push((y_bar_dot, *arg_dots))
+def _second(argnums, build, given, values):
+    y_bar, y_bar_dot, value_dots, arg_dots, *args = given
+    apply, chosen = _of_chosen(build, args, argnums)
+    pulled = functools.partial(_pulled, apply)
+    if values:
+        dots = (y_bar_dot, tuple(value_dots), *arg_dots)
+        return Pushed(pulled, (y_bar, values, *chosen), {}, None).push(dots)
+    wanted = (0, *range(2, len(chosen) + 2))
+    return Pushed(pulled, (y_bar, values, *chosen), {}, wanted).push((y_bar_dot, *arg_dots))
 
-    return Prepared(f, ("second", argnums), derivative)
+
+_DERIVATIVES = {"pullback": _pullback, "pushforward": _pushforward, "second": _second}
 
 
 def _pulled(apply: Callable, y_bar: Any, values: tuple, *chosen: Any) -> tuple:

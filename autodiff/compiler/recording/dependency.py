@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.closures.captured_values import is_empty
 from autodiff.compiler.recording.array_contents import ArrayContent
 from autodiff.compiler.recording.content_guards import (
     NUMBERS,
@@ -113,7 +114,7 @@ class Dependency:
     def now(self) -> Any:
         """Return the present value of the variable."""
         if isinstance(self.container, types.CellType):
-            return next(iter(content_of_cell(self.container)), _MISSING)
+            return _MISSING if is_empty(self.container) else self.container.cell_contents
         if self.container is None:
             return self.value
         is_scope = isinstance(self.container, (dict, types.MappingProxyType))
@@ -175,11 +176,3 @@ class LargeArrays:
         """Return the statements that compare them with their copies."""
         held = [(names.of(c.is_same, "is_same"), names.of(x, "outer")) for _, x, c in self._held]
         return [f"if not {is_same}({x}): return MISMATCH" for is_same, x in held]
-
-
-def content_of_cell(cell: types.CellType) -> list[Any]:
-    """Return what a cell holds, in a list: nothing if it is empty."""
-    try:
-        return [cell.cell_contents]
-    except ValueError:  # it has been emptied
-        return []
