@@ -13,7 +13,7 @@ import functools
 import threading
 import types
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from autodiff.closures.captured_values import Hole, cells_of, content_of, is_emp
 from autodiff.closures.outer_assignments import codes_in
 from autodiff.compiler.compile_errors import CompileError
 from autodiff.compiler.recording.captured_guards import dependencies
+from autodiff.compiler.recording.content_guards import items_of
 from autodiff.intercept import intercept
 from autodiff.repeatable import is_repeatable
 from autodiff.trace.jvp_trace import Pushed
@@ -188,13 +189,18 @@ def _is_guarded(functions: list) -> bool:
                 read.append(value)
                 if value.__dict__:
                     return False
-            elif d.content is None and not isinstance(value, _IMMUTABLE):
+            elif d.content is None and not all(isinstance(x, _IMMUTABLE) for x in _held(value)):
                 return False
         for g in read:
             names = {name for code in codes_in(g.__code__) for name in code.co_names}
             if not all(_is_known(g.__globals__.get(name)) for name in names):
                 return False
     return True
+
+
+def _held(x: Any) -> Collection:
+    """Return what is in a list or dict; anything else alone."""
+    return items_of(x) if type(x) in (list, dict) else (x,)
 
 
 def _is_known(x: Any) -> bool:
