@@ -70,8 +70,6 @@ class FunctionFacts:
     """Of functions of ``math``: where the argument is so, it does not raise."""
 
     # -- what it computes
-    combined_by: np.ufunc | None = None
-    """This puts a reduction together from those of parts of the axis."""
     takes_numbers: bool = False
     """It makes of a number an array all elements of which are this number."""
     parameters: tuple[str, ...] = ()
@@ -268,12 +266,8 @@ def _linalg(names: str, **facts: Any) -> None:
 
 # -- reductions -----------------------------------------------------------------------------------
 
-_numpy("sum mean", kind=REDUCTION, is_new=True, combined_by=np.add)
-_numpy("max", kind=REDUCTION, is_new=True, combined_by=np.maximum)
-_numpy("min", kind=REDUCTION, is_new=True, combined_by=np.minimum)
-_numpy("any", kind=REDUCTION, combined_by=np.logical_or)
-_numpy("all", kind=REDUCTION, combined_by=np.logical_and)
-_numpy("var std", kind=REDUCTION, is_new=True)
+_numpy("sum mean max min var std", kind=REDUCTION, is_new=True)
+_numpy("any all", kind=REDUCTION)
 _numpy("cumsum", kind=REDUCTION, is_new=True, is_own=True)
 _numpy("cumprod", is_new=True, is_own=True)
 _numpy("prod argmax argmin trace", is_new=True)

@@ -33,9 +33,7 @@ call.connect(
     push_of=jvp_trace.push,
     pullback_of=gradients.pullback,
     pushforward_of=jvp_trace.Pushed,
-    repeated_pullback=cached_derivatives.repeated_pullback,
-    repeated_pushforward=cached_derivatives.repeated_pushforward,
-    repeated_second=cached_derivatives.repeated_second,
+    repeated=cached_derivatives.repeated,
 )
 inner_derivatives.connect(
     parts_of_derivative=functional.parts_of_derivative,

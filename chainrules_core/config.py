@@ -81,29 +81,24 @@ class RuleConfig:
         """
         return f
 
-    def repeated_pullback(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
-        """Return the pullback of a function as a function of the point, or None.
+    def repeated(self, which: str, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Return a derivative of `f` as a function of the point, or None.
 
-        Rules of solvers need it at many points. An engine that can prepare it once returns
-        ``pull(y_bar, *args)``, which returns two tuples of cotangents: of the values that `f` has
-        captured (if it is a ``Closure``), and of the arguments at `argnums`. None means that
-        :meth:`rrule_via_ad` is as good.
-        """
-        return None
+        Rules of solvers need it at many points. An engine that can prepare it once returns a
+        function. None means that :meth:`rrule_via_ad` or :meth:`frule_via_ad` is as good.
 
-    def repeated_pushforward(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
-        """Return the pushforward of a function as a function of the point, or None.
-
-        As :meth:`repeated_pullback`: ``push(value_dots, arg_dots, *args)`` returns the value and
-        its tangent.
-        """
-        return None
-
-    def repeated_second(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
-        """Return the pushforward of the pullback as a function of the point, or None.
-
-        As :meth:`repeated_pullback`: ``second(y_bar, y_bar_dot, value_dots, arg_dots, *args)``
-        returns what the pullback does, and its tangents.
+        Parameters
+        ----------
+        which : {"pullback", "pushforward", "second"}
+            ``pull(y_bar, *args)`` returns two tuples of cotangents: of the values that `f` has
+            captured (if it is a ``Closure``), and of the arguments at `argnums`.
+            ``push(value_dots, arg_dots, *args)`` returns the value and its tangent.
+            ``second(y_bar, y_bar_dot, value_dots, arg_dots, *args)`` returns what the pullback
+            does, and its tangents.
+        f : callable
+            The function.
+        argnums : tuple of int
+            The positions of the arguments that have cotangents, or tangents.
         """
         return None
 

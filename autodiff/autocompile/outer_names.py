@@ -10,6 +10,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from autodiff.closures.captured_values import is_empty
 from autodiff.intercept.source.name_bindings import dotted
 from chainrules_core.rules import name_of
 
@@ -69,10 +70,7 @@ class OuterNames:
         if name in self.imported:
             return self.imported[name]
         if name in self.cells:
-            try:
-                return self.cells[name].cell_contents
-            except ValueError:
-                return MISSING
+            return MISSING if is_empty(self.cells[name]) else self.cells[name].cell_contents
         value = self.g.__globals__.get(name, MISSING)
         return vars(builtins).get(name, MISSING) if value is MISSING else value
 

@@ -25,7 +25,6 @@ from autodiff.autocompile.outer_names import Impurity as Impurity
 from autodiff.autocompile.purity_visitor import PurityVisitor
 from autodiff.autocompile.user_classes import UserClasses, is_member, is_plain_class
 from autodiff.compiler.recording.array_contents import SMALL
-from autodiff.compiler.recording.content_guards import content_of
 from autodiff.compiler.recording.executed_code import Place, places_of
 from autodiff.intercept.runtime.rule_wrappers import has_rule
 from autodiff.intercept.source.find_source import definition_of
@@ -180,8 +179,7 @@ class Proof:
         elif is_plain_class(type(x)) and not isinstance(x, BaseException):
             self.classes.hold(x)
         elif type(x) in (list, dict):
-            if content_of(x) is None:
-                self._items(x, label)
+            self._items(x, label)
         elif not callable(x) or not pure_functions.is_pure(x):
             kind = type(x).__name__  # its own `__repr__` may do anything
             raise Impurity(f"{label} may change, or have side effects (a {kind})")

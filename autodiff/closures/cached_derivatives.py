@@ -13,7 +13,7 @@ import functools
 import threading
 import types
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from autodiff.closures.captured_values import Hole, cells_of, content_of, is_emp
 from autodiff.closures.outer_assignments import codes_in
 from autodiff.compiler.compile_errors import CompileError
 from autodiff.compiler.recording.captured_guards import dependencies
+from autodiff.compiler.recording.content_guards import items_of
 from autodiff.intercept import intercept
 from autodiff.repeatable import is_repeatable
 from autodiff.trace.jvp_trace import Pushed
@@ -188,13 +189,18 @@ def _is_guarded(functions: list) -> bool:
                 read.append(value)
                 if value.__dict__:
                     return False
-            elif d.content is None and not isinstance(value, _IMMUTABLE):
+            elif d.content is None and not all(isinstance(x, _IMMUTABLE) for x in _held(value)):
                 return False
         for g in read:
             names = {name for code in codes_in(g.__code__) for name in code.co_names}
             if not all(_is_known(g.__globals__.get(name)) for name in names):
                 return False
     return True
+
+
+def _held(x: Any) -> Collection:
+    """Return what is in a list or dict; anything else alone."""
+    return items_of(x) if type(x) in (list, dict) else (x,)
 
 
 def _is_known(x: Any) -> bool:
@@ -316,54 +322,45 @@ class Prepared:
 OPAQUE.add(Prepared)
 
 
-def repeated_pullback(f: Callable, argnums: tuple[int, ...]) -> Callable | None:
-    """Return ``pull(y_bar, *args)``: cotangents of what `f` has captured, and of the arguments."""
+def repeated(which: str, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+    """Return a derivative of `f` as a function of the point: see `RuleConfig.repeated`."""
     if program_tape() is not None:
         return None
+    compute = _DERIVATIVES[which]
 
     def derivative(build, given, values):
-        y_bar, *args = given
-        apply, chosen = _of_chosen(build, args, argnums)
-        return _pulled(apply, y_bar, values, *chosen)
+        return compute(argnums, build, given, values)
 
-    return Prepared(f, ("pullback", argnums), derivative)
+    return Prepared(f, (which, argnums), derivative)
 
 
-def repeated_pushforward(f: Callable, argnums: tuple[int, ...]) -> Callable | None:
-    """Return ``push(value_dots, arg_dots, *args)``: the value of `f`, and its tangent."""
-    if program_tape() is not None:
-        return None
-
-    def derivative(build, given, values):
-        value_dots, arg_dots, *args = given
-        apply, chosen = _of_chosen(build, args, argnums)
-        if values:
-            return Pushed(apply, (values, *chosen), {}, None).push((tuple(value_dots), *arg_dots))
-        wanted = tuple(range(1, len(chosen) + 1))
-        return Pushed(apply, (values, *chosen), {}, wanted).push(tuple(arg_dots))
-
-    return Prepared(f, ("pushforward", argnums), derivative)
+def _pullback(argnums, build, given, values):
+    y_bar, *args = given
+    apply, chosen = _of_chosen(build, args, argnums)
+    return _pulled(apply, y_bar, values, *chosen)
 
 
-def repeated_second(f: Callable, argnums: tuple[int, ...]) -> Callable | None:
-    """Return ``second(y_bar, y_bar_dot, value_dots, arg_dots, *args)``: the pullback, moved.
+def _pushforward(argnums, build, given, values):
+    value_dots, arg_dots, *args = given
+    apply, chosen = _of_chosen(build, args, argnums)
+    if values:
+        return Pushed(apply, (values, *chosen), {}, None).push((tuple(value_dots), *arg_dots))
+    wanted = tuple(range(1, len(chosen) + 1))
+    return Pushed(apply, (values, *chosen), {}, wanted).push(tuple(arg_dots))
 
-    It returns the cotangents of what `f` has captured and of the arguments, and their tangents.
-    """
-    if program_tape() is not None:
-        return None
 
-    def derivative(build, given, values):
-        y_bar, y_bar_dot, value_dots, arg_dots, *args = given
-        apply, chosen = _of_chosen(build, args, argnums)
-        pulled = functools.partial(_pulled, apply)
-        if values:
-            dots = (y_bar_dot, tuple(value_dots), *arg_dots)
-            return Pushed(pulled, (y_bar, values, *chosen), {}, None).push(dots)
-        wanted = (0, *range(2, len(chosen) + 2))
-        return Pushed(pulled, (y_bar, values, *chosen), {}, wanted).push((y_bar_dot, *arg_dots))
+def _second(argnums, build, given, values):
+    y_bar, y_bar_dot, value_dots, arg_dots, *args = given
+    apply, chosen = _of_chosen(build, args, argnums)
+    pulled = functools.partial(_pulled, apply)
+    if values:
+        dots = (y_bar_dot, tuple(value_dots), *arg_dots)
+        return Pushed(pulled, (y_bar, values, *chosen), {}, None).push(dots)
+    wanted = (0, *range(2, len(chosen) + 2))
+    return Pushed(pulled, (y_bar, values, *chosen), {}, wanted).push((y_bar_dot, *arg_dots))
 
-    return Prepared(f, ("second", argnums), derivative)
+
+_DERIVATIVES = {"pullback": _pullback, "pushforward": _pushforward, "second": _second}
 
 
 def _pulled(apply: Callable, y_bar: Any, values: tuple, *chosen: Any) -> tuple:

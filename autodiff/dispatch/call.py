@@ -73,9 +73,7 @@ with_closures: Callable = not_connected
 numerically: Callable = not_connected
 pullback_of: Callable = not_connected
 pushforward_of: Callable = not_connected
-repeated_pullback: Callable = not_connected
-repeated_pushforward: Callable = not_connected
-repeated_second: Callable = not_connected
+repeated: Callable = not_connected
 
 
 def connect(**functions: Callable) -> None:
@@ -92,7 +90,7 @@ def connect(**functions: Callable) -> None:
         ``with_closures(args, kwargs)`` has functions that captured traced values as structs.
         ``numerically(f, args, kwargs)`` differentiates by differences, or is `NO_RULE`.
         ``pullback_of`` and ``pushforward_of`` differentiate a function for a rule, and
-        ``repeated_pullback``, ``repeated_pushforward`` and ``repeated_second`` at many points.
+        ``repeated`` at many points.
     """
     globals().update(functions)
 
@@ -392,17 +390,9 @@ class EngineConfig(RuleConfig):
         """Return the function without what was put in to see its calls."""
         return as_written(f)
 
-    def repeated_pullback(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
-        """Record the pullback of `f` once."""
-        return repeated_pullback(f, argnums)
-
-    def repeated_pushforward(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
-        """Record the pushforward of `f` once."""
-        return repeated_pushforward(f, argnums)
-
-    def repeated_second(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
-        """Record the pushforward of the pullback of `f` once."""
-        return repeated_second(f, argnums)
+    def repeated(self, which: str, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Record a derivative of `f` once."""
+        return repeated(which, f, argnums)
 
 
 def _call_first(f: Callable, *args: Any, **kwargs: Any) -> Any:
@@ -427,16 +417,8 @@ class NestedConfig(EngineConfig):
         """Return the function: outer levels must see its calls."""
         return f
 
-    def repeated_pullback(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
-        """Leave it to `rrule_via_ad`: outer levels must see each call."""
-        return None
-
-    def repeated_pushforward(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
-        """Leave it to `frule_via_ad`: outer levels must see each call."""
-        return None
-
-    def repeated_second(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
-        """Leave it to `frule_via_ad`: outer levels must see each call."""
+    def repeated(self, which: str, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Leave it to `rrule_via_ad` and `frule_via_ad`: outer levels must see each call."""
         return None
 
 

@@ -7,8 +7,6 @@ added to a cotangent are never stored.
 
 from __future__ import annotations
 
-import contextlib
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,23 +20,8 @@ LARGE = 1 << 17
 BLOCK = 1 << 16
 """… of so many elements."""
 
-MAPPED_SEPARATELY = 1 << 14
-"""At first, the C library maps separate pages for arrays of so many elements."""
-_FREED = 31 << 20
-
 _ndarray = np.ndarray
 NUMBERS = frozenset({type(None), float, int, np.float64, np.float32})
-
-
-@functools.cache
-def keep_freed_memory() -> None:
-    """Make the GNU C library keep the memory of freed arrays.
-
-    It returns memory to the system when more is free than twice the largest block that was ever
-    freed (of up to 32 MB). Getting new pages for each gradient would take half of its time.
-    """
-    with contextlib.suppress(MemoryError):
-        np.empty(_FREED, np.uint8)
 
 
 class BlockProducts:

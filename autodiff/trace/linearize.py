@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff.dispatch.arguments import as_it_is, is_constant, of_level
 from autodiff.errors import ArgumentError, MutationError, OutputError, SeedError, system_of
-from autodiff.fastpath.blocked_products import LARGE, MAPPED_SEPARATELY, keep_freed_memory
+from autodiff.fastpath.blocked_products import LARGE
 from autodiff.fastpath.blocked_sweep import sweep_chain
 from autodiff.intercept import intercept
 from autodiff.mutation.held_arrays import COPIED
@@ -166,10 +166,8 @@ class Linearised:
             found = [None] * self.leaves
         else:
             seeds = {output._index: 1.0 if type(output) is FloatTracer else ProjectTo(output)(1.0)}
-            size = _largest(self.nodes)
-            if size >= MAPPED_SEPARATELY:
-                keep_freed_memory()
-            found = self._swept(seeds, nested, once=size >= LARGE and not nested)
+            is_large = _largest(self.nodes) >= LARGE
+            found = self._swept(seeds, nested, once=is_large and not nested)
         if self.tape.decisions:
             check_arguments(self.f, self, found)
         return self._rebuilt(found)

@@ -17,7 +17,6 @@ from autodiff.functions import (
     ELEMENTWISE,
     NOTHING,
     PRODUCT,
-    REDUCTION,
     VIEW,
     entries,
     facts_of,
@@ -60,7 +59,6 @@ def test_no_entry_contradicts_itself(f):
     assert not facts.reads_memory or (facts.reads_form and not facts.is_pure)
     assert not (facts.has_fixed_form and (facts.reads_form or facts.makes_form))
     assert not (facts.never_raises and facts.raises_by_value)
-    assert not facts.combined_by or facts.kind == REDUCTION
     assert not facts.order or facts.may_copy
     assert not facts.takes_numbers or facts.kind == VIEW
     is_written = facts.python or facts.loops or facts.math or facts.undefined or facts.simd
@@ -147,17 +145,6 @@ def test_a_function_of_math_raises_where_its_domain_says_so(f, ask):
         except (ArithmeticError, ValueError):
             raises = True
         assert not (raises and ask(x)), x
-
-
-@pytest.mark.parametrize("f", sorted(of_kind(REDUCTION), key=name), ids=name)
-def test_reductions_are_put_together_from_parts(f):
-    combine = facts_of(f).combined_by
-    if combine is None:
-        return
-    parts = [f(part, axis=0) for part in (MATRIX[:1], MATRIX[1:])]
-    if f is np.mean:  # sums are taken of parts
-        parts = [MATRIX[:1].sum(0) / 3, MATRIX[1:].sum(0) / 3]
-    np.testing.assert_allclose(combine(*parts), f(MATRIX, axis=0))
 
 
 ARGUMENTS = {

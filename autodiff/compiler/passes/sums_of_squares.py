@@ -1,4 +1,4 @@
-"""Lower steps to those for which loops and tiles have code.
+"""Lower steps to those for which loops have code.
 
 A variance becomes a mean of squares, and a check for NaN becomes a sum of squares.
 """

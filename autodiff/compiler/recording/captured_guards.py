@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.closures.captured_values import content_of, is_empty
 from autodiff.compiler.recording.changing_objects import Ways, is_new_way, may_change
 from autodiff.compiler.recording.content_guards import (
     OURS,
@@ -20,7 +21,7 @@ from autodiff.compiler.recording.content_guards import (
     is_of_users,
     items_of,
 )
-from autodiff.compiler.recording.dependency import Dependency, content_of_cell
+from autodiff.compiler.recording.dependency import Dependency
 from autodiff.compiler.recording.mentioned_names import BY_TEXT, Mentioned
 from autodiff.compiler.recording.not_followed import is_reader, mentioned_by, not_followed
 from autodiff.intercept.source.library_code import is_library, is_of_library
@@ -179,7 +180,7 @@ class Search:
         while waiting:
             g = waiting.pop()
             seen.add(id(g))
-            for held in [x for cell in g.__closure__ or () for x in content_of_cell(cell)]:
+            for held in map(content_of, g.__closure__ or ()):
                 if isinstance(held, (list, dict)):
                     self.enter_constant(held, f"what {function.__name__} keeps")
                 elif type(held) is types.FunctionType and is_foreign(held) and id(held) not in seen:
@@ -461,10 +462,9 @@ def _read_by(
     for label, cell in zip(function.__code__.co_freevars, cells, strict=True):
         if label.startswith("__autodiff_"):  # the engine's own, in rewritten code
             continue
-        try:
-            value = cell.cell_contents
-        except ValueError:  # not filled yet
+        if is_empty(cell):  # not filled yet
             continue
+        value = cell.cell_contents
         modules.append(value)
         yield cell, None, value, label
     scope = function.__globals__

@@ -65,23 +65,6 @@ def exactly(x: Any) -> Any:
     return kind
 
 
-def content_of(x: Any) -> Any:
-    """Return a copy of what is in a small array, list or dict, to be compared; None for others."""
-    if type(x) is np.ndarray:
-        return None if x.dtype.hasobject or is_large(x) else ArrayContent(x)
-    if type(x) in (list, dict) and len(x) <= 64:
-        held = items_of(x)
-        kinds: list[Any] = list(map(type, held))
-        if any(kind not in SIMPLE for kind in kinds):
-            return None
-        if float in kinds or complex in kinds:
-            kinds = list(map(exactly, held))
-        if type(x) is dict:  # its order counts
-            kinds += x
-        return x.copy(), kinds
-    return None
-
-
 def items_of(x: Any) -> Collection:
     """Return what a container holds, keys too, and what an error was made with; else nothing."""
     if isinstance(x, dict):

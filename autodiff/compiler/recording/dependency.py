@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.recording.array_contents import ArrayContent
+from autodiff.closures.captured_values import is_empty
+from autodiff.compiler.recording.array_contents import ArrayContent, is_large
 from autodiff.compiler.recording.content_guards import (
     NUMBERS,
     Snapshot,
-    content_of,
     is_fixed,
     same,
 )
@@ -29,10 +29,10 @@ class Dependency:
         What holds it; None for what cannot become another object (a default, say).
     name : str or None
         Its key in a dict.
-    content : Any
-        What a small array, list or dict held; None for others.
+    content : ArrayContent or None
+        What a small array held; None for others.
     inside : Snapshot or None
-        What other nests and objects held.
+        What nests and objects held.
     absent : frozenset of str or None
         Names that the container did not have; None where it had no others than it has.
     bases : tuple or None
@@ -56,7 +56,8 @@ class Dependency:
         self.name = name
         self.value = value
         self.label = label
-        self.content = content_of(value)
+        is_array = type(value) is np.ndarray and not value.dtype.hasobject
+        self.content = ArrayContent(value) if is_array and not is_large(value) else None
         self.inside: Snapshot | None = None
         self.is_global = False
         self.absent: frozenset[str] | None = frozenset()
@@ -69,8 +70,7 @@ class Dependency:
 
     def look_inside(self, names: Mentioned) -> None:
         """Note the content of a container or object, of attributes only those with these names."""
-        is_view = isinstance(self.content, ArrayContent) and self.value.base is not None
-        if self.content is None or (is_view and names.reaches_around):
+        if self.content is None or (self.value.base is not None and names.reaches_around):
             self.inside = Snapshot(self.value, names) or None
 
     def may_be_written(self) -> bool:
@@ -83,16 +83,11 @@ class Dependency:
             is_array = type(self.value) is np.ndarray and self.value.dtype.kind in "fciu"
             if is_array or type(self.value) in NUMBERS:
                 return [self] if self.absent == frozenset() else []
-        if self.content is not None and type(self.value) is dict:
-            held = Snapshot(self.value, Mentioned()).numbers()
-        else:
-            held = [] if self.inside is None else self.inside.numbers()
+        held = [] if self.inside is None else self.inside.numbers()
         return [Dependency(x, name, number, f"{self.label}.{name}") for x, name, number in held]
 
     def leave_out(self, d: Dependency) -> None:
         """Compare no longer a number in it, or itself."""
-        if type(self.value) is dict and self.value is d.container and self.content is not None:
-            self.content, self.inside = None, Snapshot(self.value, Mentioned())
         if self.inside is not None:
             self.inside.leave_out(d.container, str(d.name))
 
@@ -112,21 +107,16 @@ class Dependency:
             return self.value.__mro__ is not self.bases
         if self.inside is not None:
             return self.inside.has_changed()
-        return self.content is not None and not self._holds_the_same()
+        return self.content is not None and not self.content.is_same(self.value)
 
     def now(self) -> Any:
         """Return the present value of the variable."""
         if isinstance(self.container, types.CellType):
-            return next(iter(content_of_cell(self.container)), _MISSING)
+            return _MISSING if is_empty(self.container) else self.container.cell_contents
         if self.container is None:
             return self.value
         is_scope = isinstance(self.container, (dict, types.MappingProxyType))
         return (self.container if is_scope else vars(self.container)).get(self.name)
-
-    def _holds_the_same(self) -> bool:
-        if isinstance(self.content, ArrayContent):
-            return self.content.is_same(self.value)
-        return bool(content_of(self.value) == self.content)
 
     def undo(self) -> bool:
         """Put the value and its content back if they have changed; say whether they had."""
@@ -140,15 +130,9 @@ class Dependency:
     def _undo_content(self) -> bool:
         if self.inside is not None:
             return self.inside.undo()
-        if self.content is None or self._holds_the_same():
+        if self.content is None or self.content.is_same(self.value):
             return False
-        if isinstance(self.content, ArrayContent):
-            self.content.put_back(self.value)
-        elif type(self.value) is list:
-            self.value[:] = self.content[0]
-        else:
-            self.value.clear()
-            self.value.update(self.content[0])
+        self.content.put_back(self.value)
         return True
 
 
@@ -179,11 +163,3 @@ class LargeArrays:
         """Return the statements that compare them with their copies."""
         held = [(names.of(c.is_same, "is_same"), names.of(x, "outer")) for _, x, c in self._held]
         return [f"if not {is_same}({x}): return MISMATCH" for is_same, x in held]
-
-
-def content_of_cell(cell: types.CellType) -> list[Any]:
-    """Return what a cell holds, in a list: nothing if it is empty."""
-    try:
-        return [cell.cell_contents]
-    except ValueError:  # it has been emptied
-        return []

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.recording.array_contents import ArrayContent
 from autodiff.compiler.recording.captured_guards import is_foreign
-from autodiff.compiler.recording.content_guards import content_of
 from autodiff.compiler.recording.dependency import Dependency
 from autodiff.intercept.source.library_code import is_of_library
 
@@ -53,12 +51,9 @@ def checks_of(outside: list[Dependency], names: Any, given: Any = None) -> list[
         if d.inside is not None:
             changed = names.of(d.inside.has_changed, "has_changed")
             checks.append(f"if {changed}(): return MISMATCH")
-        if isinstance(d.content, ArrayContent):
+        if d.content is not None:
             held = names.of(bytes(d.content.held), "content")
             checks.append(f"if {value}.tobytes() != {held}: return MISMATCH")
-        elif d.content is not None:
-            now = f"{names.of(content_of, 'content_of')}({value})"
-            checks.append(f"if {now} != {names.of(d.content, 'content')}: return MISMATCH")
     return list(dict.fromkeys(checks))  # several functions may read one variable
 
 

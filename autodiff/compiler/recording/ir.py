@@ -17,7 +17,7 @@ from autodiff.trace.tape import FLOAT64 as FLOAT64
 
 FLOAT32 = np.dtype(np.float32)
 FLOATS = (FLOAT64, FLOAT32)
-"""The dtypes of machine code and of tiles."""
+"""The dtypes of machine code."""
 
 
 class Ref:

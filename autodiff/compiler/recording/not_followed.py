@@ -7,7 +7,7 @@ import types
 from typing import Any
 
 from autodiff.closures import outer_assignments
-from autodiff.compiler.recording.dependency import content_of_cell
+from autodiff.closures.captured_values import content_of
 from autodiff.compiler.recording.mentioned_names import BY_TEXT
 from chainrules_core.interpreter.places import codes_in
 
@@ -41,7 +41,7 @@ def mentioned_by(function: types.FunctionType) -> set[str]:
     names = {n for code in codes_in(function.__code__) for n in code.co_names}
     scope = function.__globals__
     held = [scope[n] for n in names & scope.keys()]
-    held += [x for cell in function.__closure__ or () for x in content_of_cell(cell)]
+    held += map(content_of, function.__closure__ or ())
     return names.union(str(getattr(x, "__name__", "")) for x in held if isinstance(x, _NAMED))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autodiff import caches
+from autodiff.closures.captured_values import is_empty
 from autodiff.intercept.source.library_code import is_library
 from autodiff.trace.trace_stack import is_recording, passing
 
@@ -53,13 +54,9 @@ def _holds(replacement: Any, g: types.FunctionType) -> bool:
         return True
     if type(replacement) is functools.partial:  # a call by a program, or by this function
         return any(_holds(part, g) for part in replacement.args)
-    for cell in getattr(replacement, "__closure__", None) or ():
-        try:
-            if cell.cell_contents is g:
-                return True
-        except ValueError:  # it has no value yet, and may be given this one
-            return True
-    return False
+    cells = getattr(replacement, "__closure__", None) or ()
+    # An empty one may be given it.
+    return any(is_empty(cell) or cell.cell_contents is g for cell in cells)
 
 
 def _forget_module(key: int, name: str) -> None:

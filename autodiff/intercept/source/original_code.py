@@ -11,7 +11,7 @@ import functools
 import types
 from typing import Any
 
-from autodiff.closures.captured_values import with_cells
+from autodiff.closures.captured_values import content_of, with_cells
 from autodiff.intercept.source import rewritten_code
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import is_tracer
@@ -86,10 +86,7 @@ def _made_plain(f: types.FunctionType, made: dict[int, Any]) -> Any:
 def _cell(cell: types.CellType, made: dict[int, Any]) -> types.CellType:
     """Return a cell with plain content; the cell itself if it has that: it may be assigned."""
     if id(cell) not in made:
-        try:
-            content = cell.cell_contents
-        except ValueError:  # not filled yet
-            return cell
+        content = content_of(cell)
         new = _plain(content, made)
         made[id(cell)] = cell if new is content else types.CellType(new)
     return made[id(cell)]

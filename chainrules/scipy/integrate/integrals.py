@@ -210,7 +210,7 @@ def integral_rrule(config, f, a, b, wvar, *args, known=None, weight=None, option
     n = len(values_of(f))
 
     def integral_pullback(y_bar):
-        fast = [config.repeated_pullback(f, tuple(range(1, 1 + len(args))))]
+        fast = [config.repeated("pullback", f, tuple(range(1, 1 + len(args))))]
 
         def inside(t, y_bar, *args):
             if fast[0] is not None:
@@ -257,7 +257,7 @@ def integral_frule(config, dots, f, a, b, wvar, *args, known=None, weight=None, 
     k = len(args)
     own = (*parts_of_closure(f, f_dot), *numbers(arg_dots, args))
 
-    fast = config.repeated_pushforward(f, tuple(range(1, 1 + k)))
+    fast = config.repeated("pushforward", f, tuple(range(1, 1 + k)))
 
     def inside(t, *args_and_dots):
         args, dots = args_and_dots[:k], args_and_dots[k:]

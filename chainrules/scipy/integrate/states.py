@@ -230,7 +230,7 @@ def states_frule(config, dots, fun, times, y0, *, known=None, how=None):
     if moving:
         s = s - plainly(times[0], y0) * times_dot[0]
     path = path_of(plainly, times, y0, how)
-    fast = config.repeated_pushforward(fun, (1,))
+    fast = config.repeated("pushforward", fun, (1,))
 
     def push(t, y, s, own=own):
         if fast is not None:
@@ -295,8 +295,8 @@ def pulled_states_frule(config, dots, fun, times, y0, y_bar, *, engine=None, how
     f_dot, times_dot, y0_dot, y_bar_dot = dots
     own = tuple(parts_of_closure(fun, f_dot))
     plainly = config.as_written(fun)
-    push = config.repeated_pushforward(fun, (1,))
-    second = config.repeated_second(fun, (1,))
+    push = config.repeated("pushforward", fun, (1,))
+    second = config.repeated("second", fun, (1,))
     path = None if second is None else path_of(plainly, times, y0, how)
     if path is None or path["steps"] is None or not is_still(times_dot):
         others = concrete(times_dot, times), concrete(y0_dot, y0), concrete(y_bar_dot, y_bar)
@@ -327,7 +327,7 @@ def adjoint(config: Any, fun: Callable, times: Any, y0: Any, how: Any, y_bar: An
     """The cotangents of the state at the beginning, and of what the right-hand side captured."""
     plainly = config.as_written(fun)
     path = path_of(plainly, times, y0, how)
-    fast = config.repeated_pullback(fun, (1,))
+    fast = config.repeated("pullback", fun, (1,))
     total = [np.zeros(np.shape(v)) for v in values_of(fun)]
 
     def pull(t, y, k_bar):
@@ -339,7 +339,7 @@ def adjoint(config: Any, fun: Callable, times: Any, y0: Any, how: Any, y_bar: An
     if path["steps"] is not None:
         tableau, steps, found = taken(fun, times, y0, path, fast is None)
         return pulled_steps(pull, plainly, tableau, steps, found, y_bar, total)
-    by_state = None if fast is None else config.repeated_pullback(alone(fun), (1,))
+    by_state = None if fast is None else config.repeated("pullback", alone(fun), (1,))
 
     def column(t, y, e):
         return pull(t, y, e)[0] if by_state is None else by_state(e, t, y)[1][0]

@@ -59,8 +59,8 @@ FUNCTIONS = [
 @pytest.mark.parametrize("f, values", FUNCTIONS)
 def test_the_same_at_every_call(f, values):
     f = closed(f, *values)
-    pull = CONFIG.repeated_pullback(f, (1,))
-    push = CONFIG.repeated_pushforward(f, (1,))
+    pull = CONFIG.repeated("pullback", f, (1,))
+    push = CONFIG.repeated("pushforward", f, (1,))
     dots = tuple([0.5 * np.ones_like(v) for v in values])
     for i in range(40):
         y = POINT * (1 + 0.1 * np.sin(i))
@@ -79,13 +79,13 @@ def test_the_same_at_every_call(f, values):
 @pytest.mark.parametrize("f, values", FUNCTIONS)
 def test_second_derivatives_by_differences_of_the_pullback(f, values):
     dots = tuple([0.5 * np.ones_like(v) for v in values])
-    second = CONFIG.repeated_second(closed(f, *values), (1,))
+    second = CONFIG.repeated("second", closed(f, *values), (1,))
     for i in range(20):
         y = POINT * (1 + 0.1 * np.sin(i))
 
         def bars(h, y=y):
             moved = closed(f, *[v + h * dot for v, dot in zip(values, dots, strict=True)])
-            pull = CONFIG.repeated_pullback(moved, (1,))
+            pull = CONFIG.repeated("pullback", moved, (1,))
             parts, (bar,) = pull(SEED + h * POINT, 0.7, y + h * SEED)
             return [*parts, bar]
 
@@ -98,11 +98,11 @@ def test_second_derivatives_by_differences_of_the_pullback(f, values):
 
 
 def test_a_function_that_has_captured_nothing():
-    second = CONFIG.repeated_second(lambda t, y: t * y**2, (1,))
+    second = CONFIG.repeated("second", lambda t, y: t * y**2, (1,))
     (none, (bar,)), (_, (bar_dot,)) = second(SEED, POINT, (), (SEED,), 2.0, POINT)
     assert none == ()
     np.testing.assert_allclose(bar_dot, 4 * (SEED * SEED + POINT * POINT))
-    pull = CONFIG.repeated_pullback(lambda t, y: t * y**2, (1,))
+    pull = CONFIG.repeated("pullback", lambda t, y: t * y**2, (1,))
     for _ in range(30):
         parts, (bar,) = pull(SEED, 2.0, POINT)
         assert parts == ()
@@ -118,7 +118,7 @@ def made(scale, k):
 
 def test_other_contents_use_the_same_program():
     for scale in (2.0, 3.0):
-        pull = CONFIG.repeated_pullback(made(scale, 5.0), (1,))
+        pull = CONFIG.repeated("pullback", made(scale, 5.0), (1,))
         for _ in range(30):
             np.testing.assert_allclose(pull(SEED, 0.0, POINT)[1][0], 5.0 * scale * SEED)
     assert (
@@ -130,7 +130,7 @@ def test_a_global_that_changes_is_seen(monkeypatch):
     f = closed(with_globals, 1.5)
     for offset in (0.25, 4.0):
         monkeypatch.setitem(globals(), "OFFSET", offset)
-        pull = CONFIG.repeated_pullback(f, (1,))
+        pull = CONFIG.repeated("pullback", f, (1,))
         for _ in range(30):
             np.testing.assert_allclose(pull(SEED, 0.0, POINT)[1][0], 1.5 * offset * SEED)
 
@@ -139,7 +139,7 @@ def test_what_a_global_holds_is_seen(monkeypatch):
     f = closed(with_a_dict, 1.5)
     for scale in (2.0, 7.0):
         monkeypatch.setitem(OPTIONS, "scale", scale)
-        pull = CONFIG.repeated_pullback(f, (1,))
+        pull = CONFIG.repeated("pullback", f, (1,))
         for _ in range(30):
             np.testing.assert_allclose(pull(SEED, 0.0, POINT)[1][0], 1.5 * scale * SEED)
 
@@ -156,7 +156,7 @@ def test_what_an_object_holds_is_seen():
     model = Model(2.0)
     for k in (2.0, 3.0):
         model.k = k
-        pull = CONFIG.repeated_pullback(model.slope, (1,))
+        pull = CONFIG.repeated("pullback", model.slope, (1,))
         for _ in range(30):
             np.testing.assert_allclose(pull(SEED, 0.0, POINT)[1][0], k * SEED)
 
@@ -168,7 +168,7 @@ def test_a_buffer_that_is_written_into():
         buffer[0] = y[0] * y[1]
         return y * buffer[0]
 
-    pull = CONFIG.repeated_pullback(f, (1,))
+    pull = CONFIG.repeated("pullback", f, (1,))
     with pytest.raises(MutationError, match="written into"):
         pull(SEED, 0.0, POINT)
 
@@ -176,8 +176,8 @@ def test_a_buffer_that_is_written_into():
 def test_what_is_remembered_holds_no_contents():
     big = np.ones(1000)
     gone = weakref.ref(big)
-    pull = CONFIG.repeated_pullback(made(big[:2].copy(), 1.0), (1,))
-    pull = CONFIG.repeated_pullback((lambda big: lambda t, y: y * big[0])(big), (1,))
+    pull = CONFIG.repeated("pullback", made(big[:2].copy(), 1.0), (1,))
+    pull = CONFIG.repeated("pullback", (lambda big: lambda t, y: y * big[0])(big), (1,))
     for _ in range(30):
         pull(SEED, 0.0, POINT)
     del big, pull
@@ -186,16 +186,16 @@ def test_what_is_remembered_holds_no_contents():
 
 
 def test_under_outer_levels_there_is_none():
-    assert NESTED.repeated_pullback(network, (1,)) is None
-    assert NESTED.repeated_pushforward(network, (1,)) is None
-    assert NESTED.repeated_second(network, (1,)) is None
+    assert NESTED.repeated("pullback", network, (1,)) is None
+    assert NESTED.repeated("pushforward", network, (1,)) is None
+    assert NESTED.repeated("second", network, (1,)) is None
 
 
 def test_a_function_that_calls_itself():
     def power(t, y, n=3):
         return y if n == 1 else y * power(t, y, n - 1)
 
-    pull = CONFIG.repeated_pullback(power, (1,))
+    pull = CONFIG.repeated("pullback", power, (1,))
     for _ in range(30):
         np.testing.assert_allclose(pull(SEED, 0.0, POINT)[1][0], 3 * POINT**2 * SEED)
     assert as_written(power)(0.0, 2.0) == 8.0
