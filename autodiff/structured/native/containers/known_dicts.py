@@ -94,7 +94,7 @@ class DictOperations(GatherScatter):
             own = replace(items, may_be_none=False)
             none = [self.code.whole(0)] * width_of_item(own)
             words = self.item_words(own, x) if is_there else none
-            return [*words, self.code.whole(is_there)]
+            return [*words, self.code.whole(int(is_there))]
         if items.inner is not None:
             x = self.from_display(items.inner, x)
             if not isinstance(x, CONTAINERS) or x.items != items.inner:

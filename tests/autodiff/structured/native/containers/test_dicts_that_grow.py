@@ -107,3 +107,25 @@ def test_a_missing_key(made: list[Structured]) -> None:
     for _ in range(2):
         with pytest.raises(KeyError):
             gradient(kernel, A)
+
+
+def with_none(a: Any, b: Any) -> Any:
+    kept = []
+    total = 0.0
+    for k in range(40):
+        if k % 3 == 0:
+            kept.append(None)
+        else:
+            kept.append(a[k % 4] * k)
+        if kept[k // 2] is None:
+            kept[k // 2] = total * 0.1
+        else:
+            total += kept[k // 2] * b[k % 5]
+    for x in kept:
+        if x is not None:
+            total = total * 0.9 + x
+    return total
+
+
+def test_lists_that_hold_none(check_machine_code: Callable) -> None:
+    check_machine_code(with_none, lambda: (A.copy(), B.copy()), 1e-11)
