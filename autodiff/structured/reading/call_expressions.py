@@ -49,6 +49,7 @@ from autodiff.structured.form.known_functions import (
     method_of_number,
 )
 from autodiff.structured.form.plain_classes import record_class
+from autodiff.structured.reading.builder import is_constant
 from autodiff.structured.reading.containers.classes import (
     class_of,
     is_asked_by_class,
@@ -445,7 +446,9 @@ class CallReader(SequenceReader):
         if others is not None:
             self.decomposed.add(f)
             function, given = others
-            return self.inline(function, list(map(self._with_constants, given)), {})
+            return self.inline(
+                function, [], {name: self._with_constants(v) for name, v in given.items()}
+            )
         values = [self.pack(a, given=True) for a in args]
         named = {k: self.pack(v) for k, v in options.items()}
         if not is_pure(f):
@@ -484,7 +487,7 @@ class CallReader(SequenceReader):
         """Convert an argument of a replacement function: numbers become constants."""
         if type(v) is Items and all(type(part) in (int, float) for part in v):
             return Items(map(self.const, v))
-        return v if type(v) in (Value, tuple, Items) else self.const(v)
+        return self.const(v) if is_constant(v) else v
 
     def _call_python(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
         """Read a call of a builtin or a class of the standard library, or return NotImplemented."""
