@@ -44,6 +44,7 @@ from autodiff.structured.form.kinds import (
 from autodiff.structured.form.known_functions import (
     PURE,
     RESHAPES,
+    has_users_rule,
     is_pure,
     method_of_array,
     method_of_number,
@@ -177,7 +178,8 @@ class CallReader(SequenceReader):
         show = None if own else shown_by(self, f, None, node)
         if show is not None:
             return read_message(self, self.value, show, node)
-        if f in RESHAPES:
+        if f in RESHAPES and not has_users_rule(f):
+            self.decomposed.add(f)
             return self._reshaped(f, own, node)
         if f is check_array:
             return self._checked_array(*self._arguments_of(f, node))
