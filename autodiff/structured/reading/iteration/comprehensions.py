@@ -344,8 +344,8 @@ class ComprehensionReader(LoopReader):
             order = self.list_of(order_of, INT, keys, *how)
             return self.inline(items_at, [self.read(xs), order], {})
         self._check_keys(keys)
-        how = self.const(bool(is_reversed))
-        return self.inline(sort_by_keys, [self.read(xs), keys, how], {})
+        backwards = self.const(bool(is_reversed))
+        return self.inline(sort_by_keys, [self.read(xs), keys, backwards], {})
 
     def _has_other_keys(self, keys: Value) -> bool:
         """Whether sort keys are texts or tuples, which Python itself compares."""

@@ -144,12 +144,13 @@ def pad_matrix(a: Any, widths: Any, mode: Any = "constant") -> Any:
 )  # fmt: skip
 def pad_with_itself(a: Any, widths: Any, mode: Any) -> Any:
     """Pad a vector or matrix periodically, or with its mirror image."""
-    made = padded(a, *widths[0], mode)
-    return made if a.ndim == 1 else padded(made.T, *widths[1], mode).T
+    made = padded(a, widths[0], mode)
+    return made if a.ndim == 1 else padded(made.T, widths[1], mode).T
 
 
-def padded(a: Any, before: Any, after: Any, mode: Any) -> Any:
+def padded(a: Any, widths: Any, mode: Any) -> Any:
     """Pad the first axis; the mirror image is without the edge if `mode` is "reflect"."""
+    before, after = widths
     n = len(a)
     most = n - 1 if mode == "reflect" else n
     assert before <= most

@@ -99,7 +99,7 @@ def diff_joined(
 ) -> Any:  # fmt: skip
     """Compute `numpy.diff` with something before or after a vector or matrix."""
     if prepend is not None and append is not None:
-        parts = (end_of(a, prepend, axis), a, end_of(a, append, axis))
+        parts: Any = (end_of(a, prepend, axis), a, end_of(a, append, axis))
     elif append is None:
         parts = (end_of(a, prepend, axis), a)
     else:
