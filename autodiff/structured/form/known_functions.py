@@ -223,6 +223,13 @@ def is_builtin_rule(rule: Any) -> bool:
     return (getattr(author, "__module__", None) or "").partition(".")[0] == "chainrules"
 
 
+def has_users_rule(f: Any) -> bool:
+    """Whether a user-defined rule exists for a function, for some arguments."""
+    entry = ruled_entry(f)
+    rules = () if entry is None else entry.rules
+    return not all(rule.kind == "lists" or is_builtin_rule(rule) for rule in rules)
+
+
 def has_own_frule(f: Any) -> bool:
     """Whether a user-defined rule exists for forward mode alone, which programs would ignore."""
     forward, reverse = frule.entry(f), rrule.entry(f)

@@ -57,6 +57,7 @@ from autodiff.structured.form.known_functions import (
     CALLED,
     DIAGONALS,
     VIEWS,
+    has_users_rule,
     is_joiner,
     is_pure,
     makes_new,
@@ -632,11 +633,13 @@ class ProgramBuilder:
             raise UnsupportedError(f"{f} has no rule")
         kinds = {name: v.kind for name, v in options.items()}
         kind = self._kind_of_result(f, [v.kind for v in args], kinds)
-        if f is np.flip and len(args) == 1 and not options and kind.ndim:
-            backwards = (("slice", None, None, 0),) * kind.ndim  # the step is the first part
-            return self.emit_view(Op("view", [args[0], self.const(-1)], data=backwards), kind)
         of_matrix = f in DIAGONALS and len(everything) == 1 and args[0].kind.ndim == 2
-        if (f in VIEWS and args[0].kind.is_array and kind.ndim) or of_matrix:
+        is_view = of_matrix or (f in VIEWS and args[0].kind.is_array and kind.ndim)
+        if is_view and not has_users_rule(f):
+            self.decomposed.add(f)
+            if f is np.flip and len(args) == 1 and not options:
+                backwards = (("slice", None, None, 0),) * kind.ndim  # the step is the first part
+                return self.emit_view(Op("view", [args[0], self.const(-1)], data=backwards), kind)
             return self.emit_view(Op("view", args, f=f, options=options, data=CALLED), kind)
         value = self.emit(Op("call", args, f=f, options=options), kind)
         is_own = makes_new(value.op) or (

@@ -44,11 +44,13 @@ from autodiff.structured.form.kinds import (
 from autodiff.structured.form.known_functions import (
     PURE,
     RESHAPES,
+    has_users_rule,
     is_pure,
     method_of_array,
     method_of_number,
 )
 from autodiff.structured.form.plain_classes import record_class
+from autodiff.structured.reading.builder import is_constant
 from autodiff.structured.reading.containers.classes import (
     class_of,
     is_asked_by_class,
@@ -176,7 +178,8 @@ class CallReader(SequenceReader):
         show = None if own else shown_by(self, f, None, node)
         if show is not None:
             return read_message(self, self.value, show, node)
-        if f in RESHAPES:
+        if f in RESHAPES and not has_users_rule(f):
+            self.decomposed.add(f)
             return self._reshaped(f, own, node)
         if f is check_array:
             return self._checked_array(*self._arguments_of(f, node))
@@ -446,7 +449,9 @@ class CallReader(SequenceReader):
         if others is not None:
             self.decomposed.add(f)
             function, given = others
-            return self.inline(function, list(map(self._with_constants, given)), {})
+            return self.inline(
+                function, [], {name: self._with_constants(v) for name, v in given.items()}
+            )
         values = [self.pack(a, given=True) for a in args]
         named = {k: self.pack(v) for k, v in options.items()}
         if not is_pure(f):
@@ -488,7 +493,7 @@ class CallReader(SequenceReader):
         """Convert an argument of a replacement function: numbers become constants."""
         if type(v) is Items and all(type(part) in (int, float) for part in v):
             return Items(map(self.const, v))
-        return v if type(v) in (Value, tuple, Items) else self.const(v)
+        return self.const(v) if is_constant(v) else v
 
     def _call_python(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
         """Read a call of a builtin or a class of the standard library, or one with ``out``.

@@ -45,6 +45,7 @@ from autodiff.structured.form.kinds import (
     join,
 )
 from autodiff.structured.form.order import Order
+from autodiff.structured.reading import libraries
 from autodiff.structured.reading.assumptions import Assumptions
 from autodiff.structured.reading.containers.lists import MissingKeyError, check_not_copied
 from autodiff.structured.reading.containers.objects_in_memory import like
@@ -60,12 +61,6 @@ from autodiff.structured.reading.jumps import (
     with_jumps_last,
     without_else,
     without_handlers,
-)
-from autodiff.structured.reading.libraries import (
-    decompositions,
-    iterator_decompositions,
-    python_decompositions,
-    ufunc_methods,
 )
 from autodiff.structured.reading.matches import without_match
 from autodiff.structured.reading.parameters import given_to, parameters_of, positional_parameters
@@ -90,17 +85,6 @@ RETURNED = ".returned"
 _MUTABLE = (Items, Named)
 _MOST_INLINED = 8
 _MOST_NONE = 16  # variables that may be None
-_OURS = frozenset().union(
-    *[
-        module.FUNCTIONS
-        for module in (
-            decompositions,
-            iterator_decompositions,
-            python_decompositions,
-            ufunc_methods,
-        )
-    ]
-)
 
 
 def lower(
@@ -390,7 +374,8 @@ class FunctionReader(DerivativeReader):
     ) -> tuple[ast.FunctionDef | ast.Lambda, Scope, dict[str, Callable[[], Any]]]:
         """Return the definition of another function, a scope for a call, and its defaults."""
         is_others = is_ours(function) or is_library(function)
-        if is_others and function not in _OURS and not self._is_slope(function):
+        is_decomposition = (function.__module__ or "").startswith(f"{libraries.__name__}.")
+        if is_others and not is_decomposition and not self._is_slope(function):
             raise UnsupportedError(f"{function.__name__} of a library")
         self.decomposed.add(function)
         node = self.definition_of(function)

@@ -1,4 +1,4 @@
-"""Mutations of lists and dicts in the forward function, which their shadows mirror."""
+"""Mutations of lists and dicts in generated source, also those that their shadows get."""
 
 from __future__ import annotations
 
@@ -11,54 +11,40 @@ if TYPE_CHECKING:
     from autodiff.structured.writing.forward_writer import ForwardWriter
 
 
+def mutation(op: Op, xs: str, item: str, at: str) -> str:
+    """Return the statement that does to `xs` what an operation does to a list, dict or set.
+
+    `item` is what it puts there, and `at` the index or key.
+    """
+    kind = op.args[0].kind
+    if kind.is_set:
+        added = "update" if op.args[-1].kind.is_set else "add"
+        return f"{xs}.{'remove' if op.code == 'drop' else added}({at})"
+    if op.code == "drop":
+        is_last = known(op.args[1]) == -1 and not kind.is_table
+        return f"{xs}.pop()" if is_last else f"del {xs}[{at}]"
+    if op.code == "set":
+        return f"{xs}[{at}] = {item}"
+    return f"{xs}.{op.code}({f'{at}, {item}' if at else item})"
+
+
 def write_mutation(w: ForwardWriter, op: Op, pushed: Container[str]) -> None:
     """Write a mutation of a list or dict; `pushed` are the names that the block pushes."""
-    old = w.old_name(op)
-    kept = old if old in pushed else None
-    if op.code == "drop":
-        _drop(w, op, kept)
-    elif op.code == "set":
-        _set(w, op, kept)
-    else:
-        base, value, *at = op.args
-        before = "".join([f"{w.text(a)}, " for a in at])
-        w.out.add(f"{w.text(base)}.{op.code}({before}{w.text_for(op)(value)})")
-        if w.has_shadow(base):
-            item = w.shadow_of_item(value)
-            w.out.add(f"{w.shadow_forward(base)}.{op.code}({before}{item})")
-
-
-def _set(w: ForwardWriter, op: Op, kept: str | None) -> None:
-    """Assign an item of a list; the shadow of the list holds the shadow of an array in it."""
-    base, value, at = op.args
-    if base.kind.is_set:
-        method = "update" if at.kind.is_set else "add"
-        w.out.add(f"{w.text(base)}.{method}({w.text(at)})")
+    base, *rest = op.args
+    value = None if op.code == "drop" else rest.pop(0)
+    at, old = "".join(map(w.text, rest)), w.old_name(op)
+    w.out.add(mutation(op, w.text(base), "" if value is None else w.in_its_class(value), at))
+    if not w.has_shadow(base) or not _changes_shadow(op):
         return
-    w.out.add(f"{w.text(base)}[{w.text(at)}] = {w.in_its_class(value)}")
-    if value.kind.has_memory and w.has_shadow(base):
-        shadow = f"{w.shadow_forward(base)}[{w.text(at)}]"
-        if kept is not None:
-            w.out.add(f"{kept} = {shadow}")
-        w.out.add(f"{shadow} = {w.shadow_of_item(value)}")
+    shadow = w.shadow_forward(base)
+    if old in pushed:
+        w.out.add(f"{old} = {shadow}[{at}]")
+    w.out.add(mutation(op, shadow, "" if value is None else w.shadow_of_item(value), at))
 
 
-def _drop(w: ForwardWriter, op: Op, kept: str | None) -> None:
-    """Remove an item of a list or dict; the shadow of a dict of numbers keeps all keys."""
-    base, at = op.args
-    place = w.text(at)
-    is_table = base.kind.is_table
-
-    def dropped(xs: str) -> str:
-        is_last = known(at) == -1 and not is_table
-        if base.kind.is_set:
-            return f"{xs}.remove({place})"
-        return f"{xs}.pop()" if is_last else f"del {xs}[{place}]"
-
-    w.out.add(dropped(w.text(base)))
-    is_of_numbers = base.root.of_items is None
-    if w.has_shadow(base) and not (is_table and is_of_numbers):
-        shadow = w.shadow_forward(base)
-        if kept is not None:
-            w.out.add(f"{kept} = {shadow}[{place}]")
-        w.out.add(dropped(shadow))
+def _changes_shadow(op: Op) -> bool:
+    """Whether a mutation changes the shadow: that of a dict of numbers keeps all keys."""
+    base = op.args[0]
+    if op.code == "set":
+        return op.args[1].kind.has_memory
+    return not (op.code == "drop" and base.kind.is_table and base.root.of_items is None)

@@ -23,7 +23,6 @@ from autodiff.structured.form.function_ir import (
     Slot,
     Value,
     While,
-    known,
     ops_of,
 )
 from autodiff.structured.form.indices import WHOLE
@@ -31,6 +30,7 @@ from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import makes_new
 from autodiff.structured.runtime_library import ChangedError, check_array
 from autodiff.structured.writing.activity import depends, holds_active, is_active
+from autodiff.structured.writing.list_mutations import mutation
 from autodiff.structured.writing.result_guards import needs_guard
 from autodiff.structured.writing.source_writer import CodeLines, new_bindings
 from autodiff.structured.writing.tangent_calls import CallTangents
@@ -253,24 +253,14 @@ class TangentWriter(CallTangents):
         if is_active(xs):
             both.append((self.dot(xs), self._dot_of_item))
         both.append((self.text(xs), self.text))
-        for name, item in both:
-            if xs.kind.is_set:
-                method = (
-                    "remove" if op.code == "drop" else "update" if op.args[2].kind.is_set else "add"
-                )
-                self.out.add(f"{name}.{method}({self.text(op.args[-1])})")
-                continue
-            if op.code == "drop":
-                is_last = known(rest[0]) == -1 and not xs.kind.is_dict
-                self.out.add(f"{name}.pop()" if is_last else f"del {name}[{self.text(rest[0])}]")
-                continue
-            value, at = item(rest[0]), list(map(self.text, rest[1:]))
-            if op.code == "set":
-                self.out.add(f"{name}[{at[0]}] = {value}")
-            elif op.code == "insert" and xs.kind.is_queue and item == self.text:  # at the left
-                self.out.add(f"{name}.appendleft({value})")
+        value = [] if op.code == "drop" else [rest.pop(0)]
+        at = "".join(map(self.text, rest))
+        for name, text in both:
+            item = "".join(map(text, value))
+            if op.code == "insert" and xs.kind.is_queue and text == self.text:  # at the left
+                self.out.add(f"{name}.appendleft({item})")
             else:
-                self.out.add(f"{name}.{op.code}({', '.join([*at, value])})")
+                self.out.add(mutation(op, name, item, at))
 
     def _change(self, op: Op, base: str, index: str, value: str) -> None:
         """Write a write into an array or its tangent."""

@@ -31,7 +31,6 @@ from autodiff.structured.reading.iteration.loops import LoopReader, place_of
 from autodiff.structured.reading.libraries.python_decompositions import (
     assign_items,
     items_at,
-    reverse_sort_by_keys,
     sort_by_keys,
     sort_keys,
 )
@@ -358,8 +357,8 @@ class ComprehensionReader(LoopReader):
             order = self.list_of(order_of, INT, keys, *how)
             return self.inline(items_at, [self.read(xs), order], {})
         self._check_keys(keys)
-        f = reverse_sort_by_keys if is_reversed else sort_by_keys
-        return self.inline(f, [self.read(xs), keys], {})
+        backwards = self.const(bool(is_reversed))
+        return self.inline(sort_by_keys, [self.read(xs), keys, backwards], {})
 
     def _has_other_keys(self, keys: Value) -> bool:
         """Whether sort keys are texts or tuples, which Python itself compares."""

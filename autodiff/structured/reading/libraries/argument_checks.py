@@ -1,18 +1,72 @@
-"""Checks on the arguments of a call that may be decomposed."""
+"""Which calls the decompositions stand for: a table of them, and checks of the arguments.
+
+`decomposes` adds a decomposition to the table, with a check for each parameter. The first
+decomposition of a function whose checks all pass is inlined in place of a call.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from autodiff.autocompile.pure_functions import is_pure_by_rule, is_written_into, place_of_out
-from autodiff.structured.form.function_ir import Value, known
-from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
+from autodiff.structured.form.function_ir import Items, Value, known
+from autodiff.structured.form.kinds import UnsupportedError
 
-Choice = tuple[Callable, list] | None
-"""A decomposition with its arguments (values or numbers); None if the call stays as it is."""
+Check = Callable[[Any, dict[str, Any]], Any]
+"""Returns what a decomposition gets for an argument, or `NotImplemented` if it is not for that.
+
+It is given the argument, or the default of the parameter, and all arguments by name.
+"""
+
+
+class Decomposition(NamedTuple):
+    """A function that is inlined in place of calls, and the checks by NumPy's parameter names."""
+
+    function: Callable
+    signature: inspect.Signature
+    checks: dict[str, Check]
+
+    def arguments(self, args: list, options: dict[str, Any]) -> dict[str, Any] | None:
+        """Return what the function gets for a call, by parameter; None for other calls."""
+        try:
+            call = self.signature.bind(*args, **options)
+        except TypeError:
+            return None
+        call.apply_defaults()
+        given: dict[str, Any] = {}
+        for name, own in zip(self.checks, inspect.signature(self.function).parameters, strict=True):
+            given[own] = self.checks[name](call.arguments[name], call.arguments)
+            if given[own] is NotImplemented:
+                return None
+        return given
+
+
+DECOMPOSITIONS: dict[Any, list[Decomposition]] = {}
+"""Function, or name of one of `scipy.special` → its decompositions."""
+
+
+def decomposes(*functions: Any, **checks: Check) -> Callable[[Callable], Callable]:
+    """Return a decorator that adds a decomposition of functions of NumPy or SciPy.
+
+    `checks` has a check for each parameter, by the name that it has in NumPy, in order.
+    """
+
+    def added(function: Callable) -> Callable:
+        parameters = inspect.signature(function).parameters.values()
+        named = [p.replace(name=name) for p, name in zip(parameters, checks, strict=True)]
+        made = Decomposition(function, inspect.Signature(named), checks)
+        for f in functions:
+            DECOMPOSITIONS.setdefault(f, []).append(made)
+        return function
+
+    return added
+
+
+# -- checks ----------------------------------------------------------------------------------------
 
 
 def is_floats(v: Any) -> bool:
@@ -25,7 +79,12 @@ def is_float(v: Any) -> bool:
     return type(v) is Value and v.kind.is_scalar and v.kind.classes <= {float, np.float64}
 
 
-def is_narrow(v: Value) -> bool:
+def is_integer(v: Any) -> bool:
+    """Whether this is an integer."""
+    return type(v) is Value and v.kind.is_integral and v.kind.classes.isdisjoint({bool, np.bool_})
+
+
+def _is_narrow(v: Value) -> bool:
     """Whether the dtype may be another than float64 and int64; Python's real numbers have none."""
     dtype = v.kind.dtype
     if dtype is None:
@@ -33,74 +92,82 @@ def is_narrow(v: Value) -> bool:
     return dtype not in (np.float64, np.int64)
 
 
-def is_integer(v: Any) -> bool:
-    """Whether this is an integer."""
-    return type(v) is Value and v.kind.is_integral and v.kind.classes.isdisjoint({bool, np.bool_})
-
-
-def known_option(given: dict[str, Any], name: str, otherwise: Any = None) -> Any:
-    """Return the value of an option; `UNKNOWN` if it is only known at run time."""
-    v = given.get(name, otherwise)
-    return known(v) if type(v) is Value else UNKNOWN if name in given else v
-
-
-def is_first(v: Value, axis: Any) -> bool | None:
-    """Whether an axis is the first one; None if it is neither the first nor the last."""
-    ndim = v.kind.ndim
-    if type(axis) is not int or axis % ndim not in (0, ndim - 1) or not -ndim <= axis < ndim:
-        return None
-    return axis % ndim == 0
-
-
-def first_or_last(v: Value, axis: Any, first: Callable, last: Callable) -> Callable | None:
-    """Return the function for the first or for the last axis; None for any other axis."""
-    at_first = is_first(v, axis)
-    return None if at_first is None else first if at_first else last
-
-
-def bound(names: tuple[str, ...], args: list, given: dict[str, Any]) -> dict[str, Any] | None:
-    """Bind the arguments of a call to the names of parameters; None if some do not fit."""
-    named = dict(zip(names, args, strict=False)) | given
-    fits = named.keys() <= set(names) and len(named) == len(args) + len(given)
-    return named if fits else None
-
-
-def by_name(*names: str) -> Callable[[Callable[[dict[str, Any]], Choice]], Callable]:
-    """Return a decorator for selectors that get the arguments of a call by these names.
-
-    Calls without the first argument, or with other arguments, stay as they are.
-    """
-
-    def decorated(select: Callable[[dict[str, Any]], Choice]) -> Callable:
-        def select_by_name(args: list, given: dict[str, Any]) -> Choice:
-            named = bound(names, args, given)
-            return None if named is None or names[0] not in named else select(named)
-
-        return select_by_name
-
-    return decorated
-
-
-def by_rank(function: Callable, *ranks: int) -> Callable:
-    """Return a selector for arrays of these ranks, without options."""
-
-    def select(args: list, given: dict[str, Any]) -> Choice:
-        is_one = not given and all(map(is_floats, args))
-        return (function, args) if is_one and ranks == tuple([v.kind.ndim for v in args]) else None
-
-    return select
-
-
 def known_parts(v: Any) -> Any:
-    """Return a known value, or a list of the parts of a tuple; None for what is not known."""
+    """Return a known value or default, or a tuple of such; `UNKNOWN` for what is not known."""
     if isinstance(v, tuple):
-        return [known_parts(part) for part in v]
-    return known(v) if type(v) is Value else None
+        return tuple(map(known_parts, v))
+    return known(v) if type(v) is Value else v
 
+
+def that(test: Callable[[Any], bool]) -> Check:
+    """Return a check by a test."""
+    return lambda v, named: v if test(v) else NotImplemented
+
+
+def floats(*ranks: int) -> Check:
+    """Return a check for arrays of float64 with one of these ranks, or any."""
+    return that(lambda v: is_floats(v) and (not ranks or v.kind.ndim in ranks))
+
+
+def among(*values: Any) -> Check:
+    """Return a check for known values, which the decomposition gets."""
+
+    def check(v: Any, named: dict[str, Any]) -> Any:
+        x = known_parts(v)
+        return next((c for c in values if type(c) is type(x) and c == x), NotImplemented)
+
+    return check
+
+
+def vector(v: Any, named: dict[str, Any]) -> Any:
+    """Check for a vector; numbers become a list."""
+    parts = v if isinstance(v, tuple) else (v,)
+    if all(type(p) is Value and p.kind.is_scalar and not p.kind.is_complex for p in parts):
+        return Items(parts)
+    return v if is_floats(v) and v.kind.ndim == 1 else NotImplemented
+
+
+def limit(v: Any, named: dict[str, Any]) -> Any:
+    """Check for a limit of `numpy.clip`, which converts numbers to float64."""
+    is_one = type(v) is Value and known(v) is not None
+    return v if is_one and (is_floats(_array(named)) or not _is_narrow(v)) else NotImplemented
+
+
+def end(axis: Any, named: dict[str, Any]) -> Any:
+    """Check for the first or last axis of the first argument."""
+    n, x = _array(named).kind.ndim, known_parts(axis)
+    is_one = type(x) is int and -n <= x < n and x % n in (0, n - 1)
+    return x % n if is_one else NotImplemented
+
+
+def flat_or_end(axis: Any, named: dict[str, Any]) -> Any:
+    """Check for such an axis, or None."""
+    return None if known_parts(axis) is None else end(axis, named)
+
+
+def only_or_end(axis: Any, named: dict[str, Any]) -> Any:
+    """Check for such an axis, or for None and a vector."""
+    return end(0 if known_parts(axis) is None and _array(named).kind.ndim == 1 else axis, named)
+
+
+anything = that(lambda v: True)
+nothing = that(lambda v: type(v) is Value and known(v) is None)
+real = that(lambda v: is_float(v) or type(v) is float)
+integer = that(lambda v: is_integer(v) or type(v) is int)
+number = that(lambda v: is_float(v) or is_integer(v))
+numbers = that(lambda v: is_float(v) or is_floats(v))
+option = that(lambda v: type(known_parts(v)) in (type(None), bool, int))
+
+
+def _array(named: dict[str, Any]) -> Any:
+    """Return the first argument."""
+    return next(iter(named.values()))
+
+
+# -- arguments that a call writes into -----------------------------------------------------------
 
 WITH_OUT = frozenset({np.clip, np.cumsum, np.round})
 """Functions that are no ufuncs, and compute all of their result before they write it into `out`."""
-
 
 _WITH_WHERE = frozenset({np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin}).union(
     [getattr(np.ndarray, name) for name in ("sum", "mean", "prod", "max", "min")]

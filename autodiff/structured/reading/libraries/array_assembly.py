@@ -1,92 +1,36 @@
-"""Decompositions that assemble arrays from arrays or numbers, and their selectors.
-
-Those of `numpy.array`, `numpy.diag`, `numpy.block` and `numpy.ix_`: see `numpy_decompositions`.
-"""
+"""Decompositions that assemble arrays from arrays or numbers: see `numpy_decompositions`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff.structured.form.function_ir import Items, Value
-from autodiff.structured.reading.libraries.argument_checks import Choice, is_floats, is_integer
+from autodiff.structured.reading.libraries.argument_checks import (
+    among,
+    decomposes,
+    floats,
+    integer,
+    is_floats,
+    is_integer,
+    known_parts,
+    that,
+)
 
 
-def same(x: Any) -> Any:
-    """Return an array, not a copy of it."""
-    return x
-
-
-def stack(parts: Any) -> Any:
-    """Stack the arrays in a list."""
-    return np.stack(parts)
-
-
-def diag(v: Any, k: Any = 0) -> Any:
-    """Compute `numpy.diag` of a vector."""
-    n = len(v) + abs(k)
-    m = np.zeros((n, n))
-    first = max(-k, 0)
-    for i in range(len(v)):
-        m[first + i, first + i + k] = v[i]
-    return m
-
-
-def block(rows: Any) -> Any:
-    """Compute `numpy.block` of rows of matrices."""
-    return np.concatenate([np.concatenate(row, axis=1) for row in rows])
-
-
-def ix_1(a: Any) -> Any:
-    """Compute `numpy.ix_` for one axis."""
-    return (np.array(a),)
-
-
-def ix_2(a: Any, b: Any) -> Any:
-    """Compute `numpy.ix_` for two axes."""
-    return np.array(a)[:, None], np.array(b)[None, :]
-
-
-def ix_3(a: Any, b: Any, c: Any) -> Any:
-    """Compute `numpy.ix_` for three axes."""
-    return np.array(a)[:, None, None], np.array(b)[None, :, None], np.array(c)[None, None, :]
-
-
-_IX: dict[int, Callable] = {1: ix_1, 2: ix_2, 3: ix_3}
-
-
-def _select_array(args: list, given: dict[str, Any]) -> Choice:
-    """Stack the arrays in a tuple or list."""
-    parts = args[0] if len(args) == 1 and not given and type(args[0]) in (tuple, Items) else ()
+def _are_stacked(v: Any) -> bool:
+    """Whether this is a tuple or list of arrays of one rank."""
+    parts = v if type(v) in (tuple, Items) else ()
     ranks = {x.kind.ndim if is_floats(x) else 0 for x in parts}
-    return (stack, args) if len(ranks) == 1 and 0 not in ranks else None
+    return len(ranks) == 1 and 0 not in ranks
 
 
-def _select_asarray(args: list, given: dict[str, Any]) -> Choice:
-    """Return an array itself."""
-    is_one = len(args) == 1 and not given and type(args[0]) is Value and args[0].kind.is_array
-    return (same, args) if is_one else _select_array(args, given)
-
-
-def _select_diag(args: list, given: dict[str, Any]) -> Choice:
-    offset = [*args[1:], *given.values()]
-    is_one = is_floats(args[0]) and args[0].kind.ndim == 1 and not given.keys() - {"k"}
-    return (diag, [args[0], *offset]) if is_one and all(map(is_integer, offset)) else None
-
-
-def _select_block(args: list, given: dict[str, Any]) -> Choice:
-    rows = args[0] if len(args) == 1 and not given and type(args[0]) is Items else ()
-    are_rows = rows and all(type(row) is Items and row for row in rows)
-    if not are_rows or not all(is_floats(v) and v.kind.ndim == 2 for row in rows for v in row):
-        return None
-    return block, args
-
-
-def _select_ix(args: list, given: dict[str, Any]) -> Choice:
-    is_one = not given and all(map(_are_indices, args)) and len(args) in _IX
-    return (_IX[len(args)], args) if is_one else None
+def _are_rows(v: Any) -> bool:
+    """Whether this is a list of lists of matrices."""
+    if type(v) is not Items or not v or not all(type(row) is Items and row for row in v):
+        return False
+    return all(is_floats(x) and x.kind.ndim == 2 for row in v for x in row)
 
 
 def _are_indices(v: Any) -> bool:
@@ -98,8 +42,121 @@ def _are_indices(v: Any) -> bool:
     return type(v) is Value and v.kind.letter in ("i", "u") and v.kind.ndim == 1
 
 
-SELECTORS: dict[Any, Callable] = {
-    np.array: _select_array, np.asarray: _select_asarray, np.diag: _select_diag,
-    np.block: _select_block, np.ix_: _select_ix,
-}  # fmt: skip
-"""See `decompositions`."""
+def _widths(v: Any, named: dict[str, Any]) -> Any:
+    """Check for known widths; return those before and after, axis by axis."""
+    try:
+        pairs = np.broadcast_to(np.array(known_parts(v)), (named["array"].kind.ndim, 2))
+    except ValueError:
+        return NotImplemented
+    are_widths = pairs.dtype.kind == "i" and (pairs >= 0).all()
+    return tuple(map(tuple, pairs.tolist())) if are_widths else NotImplemented
+
+
+_indices = that(_are_indices)
+
+
+@decomposes(np.asarray, a=that(lambda v: type(v) is Value and v.kind.is_array))
+def same(a: Any) -> Any:
+    """Return an array, not a copy of it."""
+    return a
+
+
+@decomposes(np.array, np.asarray, object=that(_are_stacked))
+def stack(parts: Any) -> Any:
+    """Stack the arrays in a list."""
+    return np.stack(parts)
+
+
+@decomposes(np.diag, v=floats(1), k=integer)
+def diag(v: Any, k: Any = 0) -> Any:
+    """Compute `numpy.diag` of a vector."""
+    n = len(v) + abs(k)
+    m = np.zeros((n, n))
+    first = max(-k, 0)
+    for i in range(len(v)):
+        m[first + i, first + i + k] = v[i]
+    return m
+
+
+@decomposes(np.block, arrays=that(_are_rows))
+def block(rows: Any) -> Any:
+    """Compute `numpy.block` of rows of matrices."""
+    return np.concatenate([np.concatenate(row, axis=1) for row in rows])
+
+
+@decomposes(np.ix_, a=_indices)
+def ix_1(a: Any) -> Any:
+    """Compute `numpy.ix_` for one axis."""
+    return (np.array(a),)
+
+
+@decomposes(np.ix_, a=_indices, b=_indices)
+def ix_2(a: Any, b: Any) -> Any:
+    """Compute `numpy.ix_` for two axes."""
+    return np.array(a)[:, None], np.array(b)[None, :]
+
+
+@decomposes(np.ix_, a=_indices, b=_indices, c=_indices)
+def ix_3(a: Any, b: Any, c: Any) -> Any:
+    """Compute `numpy.ix_` for three axes."""
+    return np.array(a)[:, None, None], np.array(b)[None, :, None], np.array(c)[None, None, :]
+
+
+# -- padding ---------------------------------------------------------------------------------------
+
+
+@decomposes(np.pad, array=floats(1), pad_width=_widths, mode=among("constant", "edge"))
+def pad_vector(a: Any, widths: Any, mode: Any = "constant") -> Any:
+    """Pad a vector with zeros, or with its first and last element."""
+    ((before, after),) = widths
+    n = len(a)
+    if mode == "constant":
+        out = np.zeros(before + n + after)
+        out[before : before + n] = a
+    else:
+        out = np.empty(before + n + after)
+        out[before : before + n] = a
+        out[:before] = a[0]
+        out[before + n :] = a[n - 1]
+    return out
+
+
+@decomposes(np.pad, array=floats(2), pad_width=_widths, mode=among("constant", "edge"))
+def pad_matrix(a: Any, widths: Any, mode: Any = "constant") -> Any:
+    """Pad a matrix with zeros, or with its outermost elements."""
+    (above, below), (before, after) = widths
+    m, n = a.shape
+    if mode == "constant":
+        out = np.zeros((above + m + below, before + n + after))
+        out[above : above + m, before : before + n] = a
+    else:
+        out = np.empty((above + m + below, before + n + after))
+        out[above : above + m, before : before + n] = a
+        out[above : above + m, :before] = a[:, :1]
+        out[above : above + m, before + n :] = a[:, n - 1 :]
+        out[:above] = out[above : above + 1]
+        out[above + m :] = out[above + m - 1 : above + m]
+    return out
+
+
+@decomposes(
+    np.pad, array=floats(1, 2), pad_width=_widths, mode=among("wrap", "reflect", "symmetric")
+)  # fmt: skip
+def pad_with_itself(a: Any, widths: Any, mode: Any) -> Any:
+    """Pad a vector or matrix periodically, or with its mirror image."""
+    made = padded(a, widths[0], mode)
+    return made if a.ndim == 1 else padded(made.T, widths[1], mode).T
+
+
+def padded(a: Any, widths: Any, mode: Any) -> Any:
+    """Pad the first axis; the mirror image is without the edge if `mode` is "reflect"."""
+    before, after = widths
+    n = len(a)
+    most = n - 1 if mode == "reflect" else n
+    assert before <= most
+    assert after <= most
+    if mode == "wrap":
+        return np.concatenate((a[n - before :], a, a[:after]))
+    if mode == "reflect":
+        return np.concatenate((a[1 : before + 1][::-1], a, a[n - 1 - after : n - 1][::-1]))
+    return np.concatenate((a[:before][::-1], a, a[n - after :][::-1]))

@@ -131,6 +131,3 @@ GENERATORS: dict[Any, Callable] = {
 
 READ_AHEAD = frozenset({cycle, permutations_of_two, groupby})
 """Generators that take items earlier or later than the iterators that they stand for."""
-
-FUNCTIONS = frozenset({*GENERATORS.values(), _takes, items_between})
-"""All decompositions of this module."""

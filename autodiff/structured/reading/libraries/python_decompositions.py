@@ -9,22 +9,16 @@ from typing import Any
 import numpy as np
 
 
-def sort_by_keys(xs: Any, keys: Any) -> Any:
-    """Sort a list by keys, stably; exit the program if a key is NaN."""
+def sort_by_keys(xs: Any, keys: Any, is_reversed: Any) -> Any:
+    """Sort a list by keys, stably, as Python does; exit the program if a key is NaN."""
     measured = np.array(keys)
     if np.any(np.isnan(measured)):
         raise ValueError  # their order depends on how Python sorts
+    if is_reversed:
+        last = len(measured) - 1
+        order = np.argsort(measured[::-1], kind="stable")
+        return [xs[last - int(i)] for i in order[::-1]]
     return [xs[int(i)] for i in np.argsort(measured, kind="stable")]
-
-
-def reverse_sort_by_keys(xs: Any, keys: Any) -> Any:
-    """Sort a list by keys in descending order, stably, as Python does."""
-    measured = np.array(keys)
-    if np.any(np.isnan(measured)):
-        raise ValueError
-    last = len(measured) - 1
-    order = np.argsort(measured[::-1], kind="stable")
-    return [xs[last - int(i)] for i in order[::-1]]
 
 
 def sort_keys(xs: Any, key: Any) -> Any:
@@ -204,14 +198,6 @@ def _move_down(heap: Any, place: Any) -> None:
 def object_init(self: Any) -> None:
     """Do what ``object.__init__`` does: nothing."""
 
-
-FUNCTIONS = frozenset({
-    sort_by_keys, reverse_sort_by_keys, sort_keys, assign_items, accumulate_items, accumulate_from,
-    transposed, object_init, list_contains, index_in_list, reverse_items, bisect_left, bisect_right,
-    items_at, heap_push, heap_pop, heap_replace, heap_push_pop, heapify,
-    _move_up, _move_down, bounds_of_slice,
-})  # fmt: skip
-"""All decompositions of this module."""
 
 BISECTIONS = {bisect.bisect_left: bisect_left, bisect.bisect_right: bisect_right}
 """Decompositions of the functions of `bisect`."""

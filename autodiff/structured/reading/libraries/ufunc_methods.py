@@ -61,7 +61,3 @@ def accumulated(f: Any, a: Any) -> Any:
     for i in range(1, len(a)):
         made[i] = f(made[i - 1], a[i])
     return made
-
-
-FUNCTIONS = frozenset({folded, folded_rows, accumulated})
-"""All decompositions of this module."""

@@ -51,7 +51,7 @@ def is_display(op: Op) -> bool:
     """Whether a call makes an array from a display of numbers, such as ``np.array([x, y])``."""
     out: Any = op.out
     is_one = op.f in _DISPLAYS and len(op.args) == 1 and not op.options.keys() - {"dtype"}
-    if not is_one or out.kind.dtype not in _DTYPES:
+    if not is_one or out.kind.dtype not in _DTYPES or _has_users_rule(op):
         return False
     return _are_numbers(op.args[0])
 
@@ -70,16 +70,22 @@ def is_copy(op: Op) -> bool:
     """Whether a call copies a number or array, perhaps to a complex one."""
     if op.f is np.ndarray.astype and len(op.args) == 2 and not op.options:
         given, made = (v.kind.dtype for v in (op.args[0], op.out))
-        return made == np.complex128 and given in _DTYPES
-    if op.f in _FLOATS:  # float(x) of a float
+        is_one = made == np.complex128 and given in _DTYPES
+    elif op.f in _FLOATS:  # float(x) of a float
         is_one = len(op.args) == 1 and op.args[0].kind.classes <= _FLOATS and not op.options
-        return is_one and _has_own_rule(op)
-    return op.f in _COPIES and op.args[0].kind == op.out.kind
+    else:
+        is_one = op.f in _COPIES and op.args[0].kind == op.out.kind
+    return is_one and not _has_users_rule(op)
 
 
 def _has_own_rule(op: Op) -> bool:
     """Whether the rule of a call is the library's, not one of the user's."""
     return is_builtin_rule(getattr(op.rule, "rule", None))
+
+
+def _has_users_rule(op: Op) -> bool:
+    """Whether a call has a rule that is the user's."""
+    return op.rule is not None and not is_builtin_rule(getattr(op.rule, "rule", op.rule))
 
 
 def is_reshape(op: Op) -> bool:
@@ -96,7 +102,7 @@ def assembles_array(op: Op) -> bool:
 def joined_axis(op: Op) -> tuple[int, bool] | None:
     """Return the axis along which a call joins arrays, and whether it is new; None for others."""
     f = function_of(op.f)
-    if f not in JOINS or not op.args or op.args[0].op.code != "tuple":
+    if f not in JOINS or not op.args or op.args[0].op.code != "tuple" or _has_users_rule(op):
         return None
     parts = op.args[0].op.args
     kinds = {(v.kind.dtype, v.kind.ndim) for v in parts}
@@ -121,7 +127,7 @@ def place_of_join(f: Any, ndim: int, axis: int | None = None) -> tuple[int, bool
 
 def summed_axes(op: Op) -> tuple[tuple[int, ...], bool] | None:
     """Return the axes that a sum or mean reduces, and whether it keeps them; None for others."""
-    if function_of(op.f) not in (np.sum, np.mean) or not op.args:
+    if function_of(op.f) not in (np.sum, np.mean) or not op.args or _has_users_rule(op):
         return None
     return _axes_of(op) if op.args[0].kind.dtype in _SUMMED else None
 

@@ -10,7 +10,7 @@ import numpy as np
 from autodiff.partial_source import partial_source
 from autodiff.structured.form.function_ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.form.known_functions import function_of, is_builtin_rule
 from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.plain_floats import has_low_precision
 from autodiff.structured.writing.rules import contractions
@@ -397,8 +397,7 @@ def _slope(s: Any, op: Op, bound: BoundRule, j: int, text: Any, read: list) -> s
 
 def _linear_rule(s: Any, op: Op, bound: BoundRule, g: str) -> None:
     """Apply the adjoints of a linear rule."""
-    e = s.e
-    rule = bound.rule
+    e, rule = s.e, bound.rule
     if _product(s, bound, g):
         return
     if not g.isidentifier():
@@ -412,7 +411,8 @@ def _linear_rule(s: Any, op: Op, bound: BoundRule, g: str) -> None:
             raise UnsupportedError("an argument that a rule does not differentiate")
         made = rule.adjoints[rule.argnums.index(j)]
         adjoint = e.constants.name(made)
-        e.adjoints[id(made)] = op.f, j
+        if is_builtin_rule(rule):
+            e.adjoints[id(made)] = op.f, j
         texts = [g]
         for i, b in enumerate(bound.args):
             is_space = i == j or (rule.joint and i in rule.argnums)

@@ -11,6 +11,8 @@ import pytest
 
 from autodiff import gradient
 from autodiff.structured import calls
+from chainrules_core import rrule
+from chainrules_core.define import linear_rule
 from tests.helpers import check_direction
 
 X = np.cos(np.arange(30.0)).reshape(5, 6) * 1.3
@@ -123,3 +125,52 @@ def test_nodes_that_are_not_in_order(nodes: list[float], traced: Callable) -> No
 
     for x, y in zip(gradient(f, X, W), traced(f, X, W), strict=True):
         np.testing.assert_array_equal(x, y)
+
+
+def tripled(y_bar: Any, x: Any, k: int = 0) -> Any:
+    return 3.0 * np.broadcast_to(y_bar, x.shape)
+
+
+@pytest.mark.parametrize("native", [math.inf, -1.0])
+@pytest.mark.parametrize(
+    "f, adjoint",
+    [
+        (np.sum, tripled),
+        (np.mean, tripled),
+        (np.copy, tripled),
+        (np.triu, tripled),
+        (np.flip, tripled),
+        (np.transpose, tripled),
+        (np.diag, lambda y_bar, x: 3.0 * np.diag(y_bar)),
+        (np.ravel, lambda y_bar, x: 3.0 * y_bar.reshape(x.shape)),
+        (np.reshape, lambda y_bar, x, shape: 3.0 * y_bar.reshape(x.shape)),
+    ],
+)
+def test_a_rule_of_the_users(
+    f: Callable,
+    adjoint: Callable,
+    native: float,
+    runs: list[str],
+    traced: Callable,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    options = ((9,),) if f is np.reshape else ()
+
+    def steps(x: Any) -> Any:
+        for _ in range(3):
+            y = f(x, *options)
+            x = 0.5 * x + 0.1 * np.prod(1.0 + 0.1 * y * y) * x
+        return x[0, 0] + x[1, 2]
+
+    monkeypatch.setattr(calls.Settings, "native", native)
+    x = X[:3, :3]
+    before = gradient(steps, x)
+    linear_rule(f, adjoint, types=(np.ndarray,))
+    try:
+        found = [gradient(steps, x) for _ in range(3)]
+        np.testing.assert_allclose(found, [traced(steps, x)] * 3, rtol=1e-11, atol=1e-13)
+        assert not np.allclose(found[0], before)
+    finally:
+        rrule.unregister(f, np.ndarray)
+    np.testing.assert_allclose(gradient(steps, x), before, rtol=1e-11, atol=1e-13)
+    assert runs.count("steps") == (2 if f is np.reshape else 5)  # reshapes by it are traced
