@@ -65,6 +65,12 @@ def exactly(x: Any) -> Any:
     return kind
 
 
+def elements_in(x: Any) -> tuple[list, list]:
+    """Return what a container holds, in order, and what tells it apart from what is equal."""
+    held = list(x)
+    return held, list(map(exactly, held))
+
+
 def items_of(x: Any) -> Collection:
     """Return what a container holds, keys too, and what an error was made with; else nothing."""
     if isinstance(x, dict):

@@ -23,7 +23,12 @@ import numpy as np
 from autodiff.closures.captured_values import content_of, with_cells
 from autodiff.compiler.compile_errors import NotRecordedError
 from autodiff.compiler.recording.array_contents import share_memory
-from autodiff.compiler.recording.content_guards import ReadAttributes, exactly, is_of_users
+from autodiff.compiler.recording.content_guards import (
+    ReadAttributes,
+    elements_in,
+    exactly,
+    is_of_users,
+)
 from autodiff.compiler.recording.dependency import Dependency
 from autodiff.compiler.recording.functions_made_anew import FunctionMadeAnew, Unread, is_data
 from autodiff.compiler.recording.mentioned_names import Mentioned
@@ -479,8 +484,8 @@ class Inputs:
         if any(type(part) not in _SIMPLE for part in held):
             raise NotRecordedError(f"an argument is a {type(x).__name__}, what it holds may change")
         name, kind = self._temporary(source), self.names.of(type(x), type(x).__name__)
-        now = self.names.of(_elements, "elements")
-        content = self.names.of(_elements(x), "content")
+        now = self.names.of(elements_in, "elements")
+        content = self.names.of(elements_in(x), "content")
         self._unless(f"type({name}) is not {kind} or {now}({name}) != {content}")
         if isinstance(x, (frozenset, range)):
             return x
@@ -495,9 +500,3 @@ def _attribute(source: str, name: str) -> str:
     # Python changes some letters that are not ASCII.
     is_plain = name.isidentifier() and name.isascii() and not keyword.iskeyword(name)
     return f"{source}.{name}" if is_plain else f"getattr({source}, {name!r})"
-
-
-def _elements(x: Any) -> tuple[list, list]:
-    """Return what a container holds, in order, and what tells it apart from what is equal."""
-    held = list(x)
-    return held, list(map(exactly, held))
