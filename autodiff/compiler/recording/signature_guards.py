@@ -24,11 +24,8 @@ from autodiff.closures.captured_values import content_of, with_cells
 from autodiff.compiler.compile_errors import NotRecordedError
 from autodiff.compiler.recording.array_contents import share_memory
 from autodiff.compiler.recording.content_guards import (
-    ReadAttributes,
-    elements_in,
-    exactly,
-    is_of_users,
-)
+    ReadAttributes, elements_in, exactly, is_of_users,
+)  # fmt: skip
 from autodiff.compiler.recording.dependency import Dependency
 from autodiff.compiler.recording.functions_made_anew import FunctionMadeAnew, Unread, is_data
 from autodiff.compiler.recording.mentioned_names import Mentioned
