@@ -24,7 +24,10 @@ from autodiff.closures.captured_values import content_of, with_cells
 from autodiff.compiler.compile_errors import NotRecordedError
 from autodiff.compiler.recording.array_contents import share_memory
 from autodiff.compiler.recording.content_guards import (
-    ReadAttributes, elements_in, exactly, is_of_users,
+    ReadAttributes,
+    elements_in,
+    exactly,
+    is_of_users,
 )  # fmt: skip
 from autodiff.compiler.recording.dependency import Dependency
 from autodiff.compiler.recording.functions_made_anew import FunctionMadeAnew, Unread, is_data
@@ -110,8 +113,7 @@ class Inputs:
     Parameters
     ----------
     mentioned : Mentioned, optional
-        The names in the code, if that is of a method which may have another object in another call,
-        or of a partial function of other data.
+        The names in the code, if the object of a method or the data of a partial function differ.
     """
 
     def __init__(
@@ -493,7 +495,6 @@ class Inputs:
 
 
 def _attribute(source: str, name: str) -> str:
-    """Return the source that reads an attribute, whatever its name is."""
-    # Python changes some letters that are not ASCII.
+    """Return the source that reads an attribute; Python changes letters that are not ASCII."""
     is_plain = name.isidentifier() and name.isascii() and not keyword.iskeyword(name)
     return f"{source}.{name}" if is_plain else f"getattr({source}, {name!r})"
