@@ -195,8 +195,8 @@ def unregister_rules_of(path: Path) -> None:
         return
     for table in (rrule, frule):
         ours = [r for r in table.methods() if r.defined_at.startswith(str(path))]
-        for f in dict.fromkeys(r.f for r in ours):
-            table.unregister(f)
+        for f, types in dict.fromkeys((r.f, r.types) for r in ours):
+            table.unregister(f, *types)
     _looked_at[:] = path, rrule.version, frule.version
 
 

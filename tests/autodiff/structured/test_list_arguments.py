@@ -393,7 +393,8 @@ def test_of_complex_numbers(runs: list[str]) -> None:
 def test_what_is_taken_as_a_whole() -> None:
     assert as_list_argument([1.0, [2.0]]) is None
     assert as_list_argument([(1.0,), [2.0]]) is None
-    assert as_list_argument(["a"]) is None
+    assert as_list_argument(["a"]) is not None
+    assert as_list_argument(["a", 1.0]) is None
     assert as_list_argument([[], [1.0, 2]]) is not None
     empty: list = []
     assert as_list_argument([empty, [empty]]) is None

@@ -80,7 +80,7 @@ def test_long_bodies_stay_loops(runs: list[str]) -> None:
 
 
 RAYS = [(np.arange(s, s + 2), np.full(2, 0.1 * s)) for s in range(15)]
-PLACES = [0, 1, None, 2] * 10
+MIXED = [0, 1, math.sin, 2] * 10
 GRAPH = {s: [(3 * s + k) % 40 for k in range(s % 3)] for s in range(40)}
 
 
@@ -124,10 +124,11 @@ def test_loops_over_arrays_stay_loops(
 
 def of_mixed_items(logits: Any) -> Any:
     total = 0.0
-    for place in PLACES:
+    for item in MIXED:
         parts = [[logits[i, j] * np.exp(logits[j, i]) for i in range(4)] for j in range(4)]
         parts = [[math.sin(x) + x**2 + 0.5 * x for x in row if x > -9.0] for row in parts]
-        total += sum([sum(row) for row in parts]) * (1.0 if place is None else logits[place, 0])
+        factor = item(logits[0, 0]) if callable(item) else logits[item, 0]
+        total += sum([sum(row) for row in parts]) * factor
     return total
 
 
