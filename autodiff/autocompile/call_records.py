@@ -98,6 +98,14 @@ class CallRecord:
         """The seconds of all traced calls, each counted as the shortest one."""
         return self.calls * self.as_written if self.calls else 0.0
 
+    @property
+    def newest(self) -> Any:
+        """The most recently used program; None if there is none.
+
+        Another thread may drop the programs at any time.
+        """
+        return next(iter(self.variants), None)
+
     def run(self, given: tuple) -> Any:
         """Return the result of the first program that accepts the arguments; `MISSED`; `FAILED`."""
         for i, variant in enumerate(self.variants):
@@ -133,12 +141,12 @@ class CallRecord:
 
         Before there are programs, only some calls are compared, because that takes microseconds.
         """
-        if not self.variants:
+        newest = self.newest
+        if newest is None:
             if not self.calls & (self.calls - 1):
                 self.varying.note(given, given[0])
             return False
-        variables = self.variants[0].variables
-        return not self.why and self.varying.note(given, given[0], variables)
+        return not self.why and self.varying.note(given, given[0], newest.variables)
 
     def note_failure(self, why: str) -> None:
         """Record that no program could be made of a call; give up after several failures."""
@@ -225,7 +233,7 @@ def entered(key: tuple, is_shared: bool) -> CallRecord:
 
 def _forget(rule: Rule | None = None) -> None:
     """Drop all records."""
-    for record in records.values():
+    for record in list(records.values()):  # at once: another thread may add one meanwhile
         record.forget(0)
     records.clear()
 

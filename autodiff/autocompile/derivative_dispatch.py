@@ -107,8 +107,11 @@ def _compared(record: CallRecord, y: Any, call: DerivativeCall) -> Any:
     if not agree(y, expected, record.scale):
         record.why = "its values depend on the order of operations"
         return expected
-    make_machine_code(record, (call.f, *call.args, *call.kwargs.values()), expected)
+    variant = record.newest
+    if variant is None:
+        return expected
+    make_machine_code(record, variant, (call.f, *call.args, *call.kwargs.values()), expected)
     is_slower = record.hits >= RACE and record.fastest > record.as_written
-    if is_slower and record.variants[0].machine_code is None:
+    if is_slower and variant.machine_code is None:
         record.why = "it is faster as it is written"
     return expected

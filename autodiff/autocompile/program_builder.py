@@ -86,7 +86,8 @@ def _make_room(f: Any) -> None:
 
     Keep fewer programs of functions with the same code, such as methods of one class.
     """
-    keys = [key for key, record in call_records.records.items() if record.variants]
+    entries = list(call_records.records.items())  # at once: another thread may add one meanwhile
+    keys = [key for key, record in entries if record.variants]
     old = keys[: max(0, len(keys) - call_records.MOST_PROGRAMS + 1)]
     code = id(call_records.parts_of(f, is_shared=False)[0])
     alike = [key for key in keys if key[1] == code]
@@ -122,12 +123,11 @@ def _behind(f: Any) -> Any:
     return f.__func__ if type(f) is types.MethodType else f
 
 
-def make_machine_code(record: CallRecord, given: tuple, expected: Any) -> None:
-    """Let the program that has just run be machine code, if compiling has paid and it is faster.
+def make_machine_code(record: CallRecord, variant: Any, given: tuple, expected: Any) -> None:
+    """Let a program be machine code, if compiling has paid and it is faster.
 
     A run of the machine code must give `expected`, and raise no error where NumPy would warn.
     """
-    variant = record.variants[0]
     made = promotion.paid(variant, record.hits * record.fastest)
     if made is None:
         return

@@ -139,7 +139,10 @@ def _elementwise(e: Any, step: Step) -> bool:
 
 
 def _target(e: Any, step: Step, meta: Any) -> list[str]:
-    """Return the argument `out` of a ufunc, if there is memory to reuse."""
+    """Return the argument `out` of a ufunc, if there is memory to reuse.
+
+    It is given by name: NumPy warns of a third argument of `maximum` without one.
+    """
     out = step.out
     if meta.size < _SMALL:
         return []
@@ -158,8 +161,8 @@ def _target(e: Any, step: Step, meta: Any) -> list[str]:
         if n is not None:
             e.buffers.release(a.i)
             e.buffers.hold(out, n)
-        return [e.variable(a.i)]
-    return [e.buffers.take(out, meta.shape, meta.dtype)] if is_private else []
+        return [f"out={e.variable(a.i)}"]
+    return [f"out={e.buffers.take(out, meta.shape, meta.dtype)}"] if is_private else []
 
 
 # -- functions with special forms ------------------------------------------------------------------

@@ -449,7 +449,7 @@ def test_closures_of_the_same_code_are_apart():
 
 
 def test_what_cannot_be_looked_at_stays_as_it_is(monkeypatch):
-    def fails(self, *args):
+    def fails(*_):
         raise RecursionError("too deep")
 
     monkeypatch.setattr("autodiff.autocompile.program_builder.Proof.__init__", fails)
@@ -479,3 +479,21 @@ def test_why_not():
     assert "'print'" in autocompile.why_not(f)
     assert autocompile.why_not(square) == ""
     assert "function" in autocompile.why_not(np.sum)
+
+
+def test_programs_that_are_dropped_while_a_call_is_compared(monkeypatch):
+    """Another thread may register a rule, which drops all programs."""
+
+    def f(x):
+        return np.sum(np.exp(-x * x) * x)
+
+    traced = call_records.DerivativeCall.traced
+
+    def dropping(call):
+        y = traced(call)
+        call_records._forget()
+        return y
+
+    monkeypatch.setattr(call_records.DerivativeCall, "traced", dropping)
+    for _ in range(12):
+        np.testing.assert_allclose(gradient(f, X), np.exp(-X * X) * (1 - 2 * X * X))

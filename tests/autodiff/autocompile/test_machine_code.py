@@ -221,9 +221,9 @@ def test_a_record_begins_again_with_machine_code():
     compared = []
     before = program_builder.make_machine_code
 
-    def note(record, given, expected):
+    def note(record, *given):
         compared.append(record.hits)
-        before(record, given, expected)
+        before(record, *given)
 
     program_builder.make_machine_code = note
     try:
