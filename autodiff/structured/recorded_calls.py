@@ -120,6 +120,8 @@ class Unrolled:
         program = self._program(n)
         if program is None:  # its loops may have programs of their own
             return self._records_most(n) and self.last[0].is_divided and not self.is_divided
+        if program.spent < program.due and not recording.budget.has_time_to_compile(program.due):
+            return False  # later: it becomes machine code once it has run for long enough
         programs, g, form, leaves = self.last
         can_run = _level_of(recording, leaves) is not None
         if not can_run and n < _LONG_AT_LEVELS:

@@ -83,6 +83,10 @@ class Budget:
         """Whether the first call may compile machine code that takes so many seconds more."""
         return self.spent + seconds <= max(AT_ONCE, TIMES * self.inside)
 
+    def has_time_to_compile(self, seconds: float) -> bool:
+        """Whether machine code for loops may be made, which takes so many seconds."""
+        return not self.is_automatic or seconds <= self.left
+
     def check(self) -> None:
         """Raise if the time is up."""
         share = _STRICT_SHARES[1] if self.is_automatic else 1.0

@@ -148,6 +148,9 @@ def test_automatic_compilation_keeps_to_its_limit(monkeypatch):
     monkeypatch.setattr(budget, "clock", lambda: now[0])
     given = Budget(1.0, is_automatic=True)
     given.inside = 1.0
+    assert given.has_time_to_compile(0.9)
+    assert not given.has_time_to_compile(1.1)
+    assert Budget(1.0).has_time_to_compile(1.1)
     with given.uncounted():
         now[0] = 0.3
     given.check_recording()
