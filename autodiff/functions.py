@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import python_operators
+from chainrules_core.define.scalar import ScalarRule
 
 ELEMENTWISE, VIEW, REDUCTION, PRODUCT = "elementwise", "view", "reduction", "product"
 _ALL = 99
@@ -465,3 +466,12 @@ def is_new_memory(f: Any, args: tuple, kwargs: dict | None) -> bool:
         n = args[1] if len(args) > 1 else options.get("n", 1)
         return isinstance(n, (int, np.integer)) and bool(n > 0)
     return "out" not in options and options.get("copy", True) is True
+
+
+def is_builtin_rule(rule: Any) -> bool:
+    """Whether a rule belongs to `chainrules`, and not to the user."""
+    partials = rule.partials[0] if isinstance(rule, ScalarRule) else ()
+    written = (*getattr(rule, "adjoints", ()), *[p.function for p in partials])
+    function = getattr(rule, "function", None) or next(filter(None, written), None)
+    author = getattr(function, "without_lists", function)
+    return (getattr(author, "__module__", None) or "").partition(".")[0] == "chainrules"

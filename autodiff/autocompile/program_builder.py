@@ -61,8 +61,9 @@ def make(record: CallRecord, expected: Any, call: DerivativeCall) -> None:
             record.why = "it writes into an argument that it is not differentiated for"
         elif proof.has_new_attributes():
             record.why = "it writes an attribute of a function"
-    except BudgetExceededError:
-        pass  # `record.recorded` delays the next attempt
+    except BudgetExceededError as error:  # `record.recorded` delays the next attempt
+        if _stall(record) == call_records.LONGEST_STALL:  # which will have no more time
+            record.note_failure(str(error))
     except Exception as error:  # not the user's: tracing has just succeeded
         restore(before)
         record.note_failure(f"it cannot be recorded: {error}")
@@ -106,14 +107,18 @@ def _recorded(record: CallRecord, call: DerivativeCall, proof: Proof) -> Any:
         return transform(f, args, kwargs, *chosen)
 
     exact = any(v.program.exact for v in record.variants)
-    seconds = min(max(call_records.STALL, 2.0 * record.spent), call_records.LONGEST_STALL)
-    budget = Budget(seconds, call_records.MOST_BYTES, may_unroll=True)
+    budget = Budget(_stall(record), call_records.MOST_BYTES, is_automatic=True)
     behind = _behind(f) if record.is_shared else f
     return recorded(
         derivative, (f, *call.args), call.kwargs, AUTOMATIC, (behind,), exact, budget,
         is_proved=proof.names_all_code, varying=record.varying, takes_function=True,
         takes_parts=record.is_shared,
     )[0]  # fmt: skip
+
+
+def _stall(record: CallRecord) -> float:
+    """Return how many seconds a call may wait for its program."""
+    return min(max(call_records.STALL, 2.0 * record.spent), call_records.LONGEST_STALL)
 
 
 def _behind(f: Any) -> Any:
@@ -128,7 +133,7 @@ def make_machine_code(record: CallRecord, variant: Any, given: tuple, expected: 
 
     A run of the machine code must give `expected`, and raise no error where NumPy would warn.
     """
-    made = promotion.paid(variant, record.hits * record.fastest)
+    made = promotion.paid(variant, record.hits * record.fastest, call_records.LONGEST_STALL)
     if made is None:
         return
     try:

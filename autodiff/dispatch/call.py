@@ -213,7 +213,7 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
         parents, positions, pull = through_containers(rule, given, pull, tape)
     result = outputs(y, tape, rule, parents, positions, pull)
     given_args = bound if kwargs else bound[: len(args)]  # not what stands for a default
-    return note_shared(result, given_args, rule.f, lambda args: call(rule.f, args, options))
+    return note_shared(result, given_args, rule, lambda args: call(rule.f, args, options))
 
 
 def constant_call(rule: Rule, given: Stripped, options: dict[str, Any], tape: Tape) -> Any:

@@ -171,7 +171,7 @@ class Plan:
 
     def _shared(self, result: Any, bound: Any, options: dict[str, Any]) -> Any:
         again = RepeatedCall(self.rule.f, options)
-        return note_shared(result, tuple(bound), self.rule.f, again)
+        return note_shared(result, tuple(bound), self.rule, again)
 
     def _recorded_over(
         self, y: Any, plain: Any, node: Any, tape: Tape, primals: Any, values: Any, options: dict
@@ -194,7 +194,7 @@ class Plan:
     def note_memory(self, result: Tracer, values: tuple, options: dict[str, Any]) -> Any:
         """Note whose memory a result shares; return the argument if the result is one."""
         bound = self.bound(values)
-        same = argument_itself(result, bound, self.rule.f)
+        same = argument_itself(result, bound, self.rule)
         if same is not None:
             return same
         base = result._value.base

@@ -10,10 +10,12 @@ import numpy as np
 
 from autodiff.dispatch.arguments import PLAIN, constant_array, is_constant
 from autodiff.errors import MutationError
+from autodiff.functions import is_builtin_rule
 from autodiff.mutation.held_arrays import owner_of
 from autodiff.mutation.memory_layout import copy_of
 from autodiff.trace.pytree import leaves_of, map_leaves, parts_of, rebuilt
 from autodiff.trace.tracer import Tracer, bare, is_tracer, note_view, untraced
+from chainrules_core.rule import Rule
 
 
 def note_shared(
@@ -30,8 +32,8 @@ def note_shared(
         The result, traced.
     args : tuple
         The arguments.
-    f : callable
-        What was called.
+    f : callable or Rule
+        What was called, or the rule that it was called by.
     again : callable
         ``again(args)``: the same call with other arguments.
     path : tuple
@@ -86,7 +88,7 @@ def argument_itself(made: Tracer, args: Any, f: Any) -> Any:
     """
     for a in args:
         if type(a) is Tracer and a._value is made._value and a._tape is made._tape:
-            return a if _is_numpys(f) else None
+            return a if _may_return_argument(f) else None
         if type(a) in (list, tuple):
             same = argument_itself(made, a, f)
             if same is not None:
@@ -94,7 +96,12 @@ def argument_itself(made: Tracer, args: Any, f: Any) -> Any:
     return None
 
 
-def _is_numpys(f: Any) -> bool:
+def _may_return_argument(f: Any) -> bool:
+    """Whether a function is one of NumPy or SciPy, and its rule is not the user's."""
+    if isinstance(f, Rule):
+        if not is_builtin_rule(f):
+            return False
+        f = f.f
     home = getattr(f, "__objclass__", f)
     return (getattr(home, "__module__", None) or "").partition(".")[0] in ("numpy", "scipy")
 

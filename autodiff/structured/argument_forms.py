@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.closures.captured_values import is_empty, with_cells
 from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.intercept.source.rewritten_code import original_of
 from autodiff.structured.form.function_ir import Items, Named, RecordValue
+from autodiff.structured.form.kinds import SCALARS
 from autodiff.structured.form.plain_classes import is_plain_class, record_class
 from autodiff.structured.list_arguments import ListArgument, as_list_argument, numbers_within
 from autodiff.trace.tracer import TRACERS
@@ -177,7 +180,7 @@ class Flattener:
                 rows.depth, rows.row = columns[:2]
                 return rows
             is_whole = is_long or (self.whole and type(x) is list)  # short tuples are split
-            if is_whole and (found := as_list_argument(x)) is not None:
+            if is_whole and (found := list_argument(x)) is not None:
                 self.leaves.append(found)
                 return None
         if type(x) not in _CONTAINERS or len(x) > _MOST_PARTS or depth > _MOST_PARTS:
@@ -340,6 +343,85 @@ def _function_with(f: types.FunctionType, parts: dict[str, Any]) -> types.Functi
     return copy
 
 
+# -- lists that have been converted before ---------------------------------------------------------
+
+
+class _Converted(NamedTuple):
+    """A list that was converted, what was in it, and the result.
+
+    `holders` are the lists and dicts in it, and the views of the values of these. `lengths` and
+    `items` say what they held, one after the other.
+    """
+
+    given: list | tuple
+    holders: list
+    lengths: list[int]
+    items: list
+    made: Any
+
+    @property
+    def is_current(self) -> bool:
+        """Whether nothing in the list has changed."""
+        return list(map(len, self.holders)) == self.lengths and all(
+            map(operator.is_, itertools.chain.from_iterable(self.holders), self.items)
+        )
+
+
+_converted: dict[tuple, _Converted] = caches.register("converted lists", {})
+_MOST_CONVERTED, _MOST_ITEMS = 64, 1 << 20
+_PLAIN_ITEMS = frozenset({*SCALARS, str, type(None)})
+
+
+def _remembered(convert: Callable) -> Callable:
+    """Return a function that converts a list only if something in it has changed since last time.
+
+    Lists, tuples and dicts of numbers and texts are remembered, the last ones that were converted.
+    """
+
+    @functools.wraps(convert)
+    def converted(x: list | tuple) -> Any:
+        key = convert, id(x)
+        known = _converted.pop(key, None)
+        if known is None or known.given is not x or not known.is_current:
+            made = convert(x)
+            contents = None if made is None else _contents_of(x)
+            if contents is None:
+                return made
+            known = _Converted(x, *contents, made)
+            while len(_converted) >= _MOST_CONVERTED or _n_items() > _MOST_ITEMS:
+                _converted.pop(next(iter(_converted)))
+        _converted[key] = known
+        return known.made
+
+    return converted
+
+
+def _n_items() -> int:
+    return sum(len(known.items) for known in list(_converted.values()))
+
+
+def _contents_of(x: list | tuple) -> tuple[list, list[int], list] | None:
+    """Return what changes if anything in a list does: see `_Converted`.
+
+    Return None if it holds anything but numbers and texts in lists, tuples and dicts.
+    """
+    holders: list = []
+    level: list = [x]
+    while not _PLAIN_ITEMS.issuperset(map(type, level)):
+        parts = [part for part in level if type(part) not in _PLAIN_ITEMS]
+        if not all(type(part) in (list, dict) or isinstance(part, tuple) for part in parts):
+            return None
+        holders += [part for part in parts if type(part) in (list, dict)]
+        values = [part.values() if type(part) is dict else part for part in parts]
+        holders += [own for own in values if not isinstance(own, (list, tuple))]
+        level = list(itertools.chain.from_iterable(values))
+    return holders, list(map(len, holders)), list(itertools.chain.from_iterable(holders))
+
+
+list_argument = _remembered(as_list_argument)
+
+
+@_remembered
 def columns_of_rows(x: list | tuple) -> tuple[int, RowForm, list[ListArgument]] | None:
     """Transpose nested lists of rows; return the number of list levels, the row and the columns.
 
@@ -353,8 +435,9 @@ def columns_of_rows(x: list | tuple) -> tuple[int, RowForm, list[ListArgument]] 
     if found is None:
         return None
     row, rows = found
-    kinds = [set(map(type, column)) for column in zip(*rows, strict=True)]
+    parts = list(zip(*rows, strict=True))
     if row.cls is tuple:
+        kinds = [set(map(type, column)) for column in parts]
         sorts = {(*[cls in kind for cls in _SORTS], kind <= _INTEGERS) for kind in kinds}
         if len(sorts) < 2:
             return None
@@ -364,26 +447,25 @@ def columns_of_rows(x: list | tuple) -> tuple[int, RowForm, list[ListArgument]] 
             return list(itertools.islice(parts, len(xs)))
         return [nested(part, parts, depth - 1) for part in xs]
 
-    each = [as_list_argument(nested(x, iter(c), depth)) for c in zip(*rows, strict=True)]
+    each = [as_list_argument(nested(x, iter(column), depth)) for column in parts]
     columns = [column for column in each if column is not None]
     return (depth, row, columns) if columns and len(columns) == len(each) else None
 
 
 def _parts_of_rows(rows: list | tuple) -> tuple[RowForm, list] | None:
     """Return the form of rows and the parts of each; None if they have no common form."""
-    classes = set(map(type, rows))
-    cls = classes.pop()
-    if classes or cls in (list, str) or cls in _LEAVES:
+    cls = type(rows[0])
+    if cls is list or cls in _LEAVES or any(type(row) is not cls for row in rows):
         return None
     if cls is dict or is_plain_class(cls):
         each = rows if cls is dict else list(map(vars, rows))
         names = set(map(tuple, each))
         parts: list = [tuple(row.values()) for row in each]
     else:
-        names = set(map(tuple, map(range, map(len, rows)))) if issubclass(cls, tuple) else set()
-        parts = list(rows)
         if cls is not tuple and record_class(cls) is None:
             return None
+        names = set(map(tuple, map(range, set(map(len, rows)))))
+        parts = list(rows)
     if len(names) != 1:
         return None
     (own,) = names

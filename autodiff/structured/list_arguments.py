@@ -118,7 +118,8 @@ class ListArgument:
 
     def forget(self) -> None:
         """Drop the traced values, so that the recorded call does not keep them alive."""
-        self.own, self.variables, self.tapes = [], [], []
+        if self.tapes:
+            self.own, self.variables, self.tapes = [], [], []
 
     def with_variables(self, variables: Iterator) -> Any:
         """Return a copy, with the active numbers replaced by the next variables."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import types
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from autodiff.errors import DifferentiationError
-from autodiff.structured.argument_forms import columns_of_rows
+from autodiff.structured.argument_forms import columns_of_rows, list_argument
 from autodiff.structured.form.kinds import UNKNOWN
-from autodiff.structured.list_arguments import ListArgument, as_list_argument
+from autodiff.structured.list_arguments import ListArgument
 from autodiff.structured.reading.scopes import CELLS_OF_CALLEE, ColumnLookup, guarded_value
 from autodiff.trace.trace_stack import program_tape
 
@@ -34,8 +33,6 @@ class OutsideReads:
         self._guards_of_cells = [(name, x) for d, name, x in known if d is CELLS_OF_CALLEE]
         self._captured = captured
         self._places = {(id(d), name) for d, name, _ in (*known, *captured)}
-        # Where a list of numbers was found → that list, its items, and both as an argument.
-        self._lists: dict[int, tuple[Any, tuple, ListArgument]] = {}
 
     def values(self, g: types.FunctionType) -> list | None:
         """Return what the program takes from outside as arguments; None if a guard fails."""
@@ -66,11 +63,11 @@ class OutsideReads:
         """Return what the captured variables hold now; lists, and columns of rows, as arguments."""
         found: list = []
         columns: dict[int, Any] = {}  # id of a list of rows → its columns
-        for k, (d, name, kind) in enumerate(self._captured):
+        for d, name, kind in self._captured:
             if type(d) is not ColumnLookup:
                 x = guarded_value(d, name, g)
                 is_list = type(kind) is tuple and type(x) in (list, tuple)
-                found.append(self._as_argument(k, x) if is_list else x)
+                found.append(list_argument(x) if is_list else x)
                 continue
             rows = guarded_value(d.where, d.name, g)
             if id(rows) not in columns:
@@ -79,17 +76,6 @@ class OutsideReads:
             is_alike = own is not None and own[:2] == (d.depth, d.row)
             found.append(own[2][name] if is_alike else None)
         return found
-
-    def _as_argument(self, k: int, x: Any) -> ListArgument | None:
-        """Return a list as an argument, the same as in the last call if it has the same items."""
-        if k in self._lists:
-            before, items, found = self._lists[k]
-            if before is x and len(x) == len(items) and all(map(operator.is_, x, items)):
-                return found
-        made = as_list_argument(x)
-        if made is not None and len(made.classes) == 1 and not made.tapes:
-            self._lists[k] = x, tuple(x), made
-        return made
 
     def changed_numbers(self) -> set[str]:
         """Return the names of numbers that are others than in the program."""

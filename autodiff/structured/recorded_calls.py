@@ -7,8 +7,10 @@ reverse sweep.
 
 from __future__ import annotations
 
+import operator
 import types
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -118,6 +120,8 @@ class Unrolled:
         program = self._program(n)
         if program is None:  # its loops may have programs of their own
             return self._records_most(n) and self.last[0].is_divided and not self.is_divided
+        if program.spent < program.due and not recording.budget.has_time_to_compile(program.due):
+            return False  # later: it becomes machine code once it has run for long enough
         programs, g, form, leaves = self.last
         can_run = _level_of(recording, leaves) is not None
         if not can_run and n < _LONG_AT_LEVELS:
@@ -156,6 +160,7 @@ class ProgramStep:
         self.body = body
         self.form = form
         self.lists = {i: a for i, a in enumerate(leaves) if type(a) is ListArgument}
+        self.given: dict[int, ListArgument] = {}  # the lists of the last call, as arguments
         self.returned: tuple | None = None  # the form of the lists among the outputs
         self.__name__ = program.name
 
@@ -166,7 +171,7 @@ class ProgramStep:
             raise ChangedError("what the function reads has changed")
         given = (*values, *outside)
         if self.lists:
-            given = tuple([self.lists[i].like(x) if i in self.lists else x
+            given = tuple([self._list(i, x) if i in self.lists else x
                            for i, x in enumerate(given)])  # fmt: skip
         if shares_what_it_writes(self.program, given):
             raise ChangedError("what the function writes into has another name")
@@ -178,10 +183,26 @@ class ProgramStep:
             raise ChangedError("the lists that are returned have another form")
         return (*[None if type(x) is int else x for x in run.outs], run)
 
+    def _list(self, i: int, x: Any) -> ListArgument | None:
+        """Return a list as an argument: that of the last call if it has the same items."""
+        found: ListArgument | None = self.given.get(i)
+        if found is None or not _have_same_items(x, found.plain, len(found.classes)):
+            found = self.lists[i].like(x)
+            if found is not None:
+                self.given[i] = found
+        return found
+
 
 def integer_of(run: ProgramRun, k: int) -> int:
     """Return an output of a run that is an integer: a number of iterations, say."""
     return run.outs[k]
+
+
+def _have_same_items(x: Any, y: Any, depth: int) -> bool:
+    """Whether two lists of the same structure, of so many levels, hold the very same items."""
+    for _ in range(depth - 1):
+        x, y = chain.from_iterable(x), chain.from_iterable(y)
+    return all(map(operator.is_, x, y))
 
 
 class Sweep:

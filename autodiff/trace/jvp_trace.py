@@ -115,7 +115,7 @@ def push(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Forward) -> A
         check_is_no_object_array(y, rule)
         made = with_tangent(y, unthunk(y_dot), tape)
         given_args = bound if kwargs else bound[: len(args)]  # without defaults
-        return note_shared(made, given_args, rule.f, _again(rule, options))
+        return note_shared(made, given_args, rule, _again(rule, options))
     return NO_RULE
 
 

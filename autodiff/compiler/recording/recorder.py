@@ -195,7 +195,7 @@ class Recording(Tape):
             self.check_variables("there are loops")
         with self.budget.uncounted():
             as_steps = not self.keep_loops and any(c.should_be_steps(self, n) for c in loops)
-            is_shorter = not self.budget.may_unroll and any(
+            is_shorter = not self.budget.is_automatic and any(
                 c.should_run_as_written(self, n, spent) for c in loops
             )
         if as_steps or is_shorter:

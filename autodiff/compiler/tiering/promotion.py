@@ -10,6 +10,7 @@ as machine code; and, whatever is chosen of these, that and the function as writ
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -197,16 +198,19 @@ def _with_fallback(variant: Any, quick: Callable, before: Callable) -> Callable:
     return called
 
 
-def paid(variant: Any, spent: float) -> tuple[Callable, str, str] | None:
+def paid(variant: Any, spent: float, most: float = math.inf) -> tuple | None:
     """Return the machine code of a variant that has run for so many seconds, if that pays.
 
-    It pays if compiling takes no longer. The machine code of a variant is returned once.
+    It pays if compiling takes no longer. If it takes more than `most` seconds, there is none. The
+    machine code of a variant is returned once.
     """
-    find = variant.machine_code
-    if find is None or spent < max(_FIRST_LOOK, PER_STEP * len(variant.program.steps)):
+    find, least = variant.machine_code, PER_STEP * len(variant.program.steps)
+    if find is None or spent < max(_FIRST_LOOK, least):
         return None
     try:
-        candidate = find()
+        candidate = find() if least <= most else None
+        if candidate is not None and candidate.seconds > most:
+            candidate = None
         if candidate is not None and spent < candidate.seconds:
             variant.machine_code = lambda: candidate
             return None

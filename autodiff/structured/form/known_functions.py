@@ -11,12 +11,11 @@ import numpy as np
 
 from autodiff.autocompile.pure_functions import is_pure_by_rule
 from autodiff.caches import calls_python
-from autodiff.functions import facts_of, is_new_memory
+from autodiff.functions import facts_of, is_builtin_rule, is_new_memory
 from autodiff.structured.callables.recursive_calls import RuleLike
 from autodiff.structured.form.function_ir import Op, Value, known, ops_of
 from autodiff.structured.form.kinds import Kind
 from chainrules_core import frule, rrule
-from chainrules_core.define.scalar import ScalarRule
 from chainrules_core.registry.entries import key_of
 
 
@@ -212,15 +211,6 @@ def function_of(f: Any) -> Any:
     if getattr(f, "__objclass__", None) is np.ndarray and f.__name__ in _METHODS:
         return getattr(np, f.__name__)
     return np.conjugate if f in _CONJUGATES else f
-
-
-def is_builtin_rule(rule: Any) -> bool:
-    """Whether a rule belongs to `chainrules`, and not to the user."""
-    partials = rule.partials[0] if isinstance(rule, ScalarRule) else ()
-    written = (*getattr(rule, "adjoints", ()), *[p.function for p in partials])
-    function = getattr(rule, "function", None) or next(filter(None, written), None)
-    author = getattr(function, "without_lists", function)
-    return (getattr(author, "__module__", None) or "").partition(".")[0] == "chainrules"
 
 
 def has_users_rule(f: Any) -> bool:

@@ -194,9 +194,7 @@ class NativeProgram:
         """Return both functions of the source as functions of Python's lists."""
         if self.why_no_lists is not None:
             return forward, backward
-        program = self.emitter.program
-        first_outside = len(program.parameters) - len(program.captured)
-        return with_lists(forward, backward, self.given_lists, first_outside)
+        return with_lists(forward, backward, self.given_lists)
 
     def _lower(self, nodes: list) -> None:
         """Lower all loops as one region, else each loop or its parts.

@@ -29,5 +29,5 @@ def soon(monkeypatch):
 def machine_code(soon, monkeypatch):
     """Make machine code of each program when its first call is compared, and keep it."""
     paid = promotion.paid
-    monkeypatch.setattr(promotion, "paid", lambda variant, spent: paid(variant, math.inf))
+    monkeypatch.setattr(promotion, "paid", lambda variant, spent, most: paid(variant, math.inf))
     monkeypatch.setattr(program_builder, "clock", lambda: 0.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient
-from autodiff.autocompile import call_records, derivative_dispatch
+from autodiff.autocompile import call_records, derivative_dispatch, program_builder
 from autodiff.compiler.recording import recorder
 from autodiff.structured import recorded_calls, runtime
 from tests.helpers import run_python
@@ -36,7 +36,7 @@ def test_few_programs_are_kept():
 
 
 def test_a_long_function_waits(monkeypatch):
-    monkeypatch.setattr(call_records, "LONGEST_STALL", 0.0)  # however fast the recording is
+    monkeypatch.setattr(program_builder, "_stall", lambda record: 0.0)  # however fast it is
 
     def f(x):
         for _ in range(100):
@@ -53,6 +53,20 @@ def test_a_long_function_waits(monkeypatch):
     assert not record.is_due()
     record.recorded = record.spent / 3
     assert record.is_due()
+
+
+def test_what_takes_too_long_for_the_longest_stall_is_given_up(monkeypatch):
+    monkeypatch.setattr(call_records, "LONGEST_STALL", 0.0)
+
+    def f(x):
+        for _ in range(100):
+            x = x * 1.01
+        return x
+
+    again(f, 1.0, n=800)
+    record = record_of(f)
+    assert record.failures == 3
+    assert "takes more than" in record.why
 
 
 def test_loops_that_could_run_from_their_source_are_recorded_turn_by_turn(monkeypatch):

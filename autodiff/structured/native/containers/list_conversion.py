@@ -35,6 +35,7 @@ from autodiff.structured.native.lowered_values import (
 from autodiff.structured.native.numbers.scalars import EXACT
 from autodiff.structured.runtime_library import BailoutError
 
+_INTEGERS = (int, np.int64)
 _WORDS = 5  # of a list: see `ListOperations`
 
 
@@ -181,9 +182,10 @@ def _as_words(numbers: list, kind: Kind) -> np.ndarray:
         except UnsupportedError as error:
             raise BailoutError(str(error)) from error
     limit = LARGE if letter in "ib" else EXACT
-    has_integers = not kind.classes.isdisjoint((int, np.int64))
-    if has_integers and not all(-limit < x < limit for x in numbers if type(x) in (int, np.int64)):
-        raise BailoutError("a large integer")
+    if not kind.classes.isdisjoint(_INTEGERS):
+        whole = numbers if len(kind.classes) == 1 else [x for x in numbers if type(x) in _INTEGERS]
+        if whole and not -limit < min(whole) <= max(whole) < limit:
+            raise BailoutError("a large integer")
     if letter in "ib":
         return np.fromiter(numbers, np.int64, n).reshape(n, 1)
     dtype = np.complex128 if letter in PARTS else np.float64
@@ -343,27 +345,24 @@ SCOPE = {
 """The globals of the source around machine code: see `list_arguments.SCOPE`."""
 
 
-def with_lists(
-    forward: Callable, backward: Callable, types: dict[int, ItemType], first_outside: int
-) -> tuple:  # fmt: skip
+def with_lists(forward: Callable, backward: Callable, types: dict[int, ItemType]) -> tuple:
     """Return both functions of a program as functions of Python lists.
 
-    `types` has the positions of the arguments that are lists, and the types of their items. From
-    `first_outside` on they are from outside: often the same list as in the last run, and unchanged.
+    `types` has the positions of the arguments that are lists, and the types of their items. A list
+    that is the same object as in the last run has not changed, and is not converted again.
     """
     last: dict[int, tuple[list, NativeList]] = {}
 
     def given_again(k: int, x: list) -> NativeList:
         before = last.get(k)
-        if before is None or before[0] is not x:
+        if before is None or before[0] is not x or before[1].copies:  # the run may change those
             before = last[k] = x, given(x, types[k])
         return before[1]
 
     def forward_of_lists(*values: Any) -> tuple:
         args = list(values)
-        for k, items in types.items():
-            is_outside = k >= first_outside
-            args[k] = given_again(k, args[k]) if is_outside else given(args[k], items)
+        for k in types:
+            args[k] = given_again(k, args[k])
         outs, frame, tape = forward(*args)
         reading = ListResults([args[k] for k in types])
         results = tuple(map(reading.read, outs))

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.functions import is_builtin_rule
 from autodiff.structured.callables.recursive_calls import RuleLike
 from autodiff.structured.form.function_ir import Op, Value, known
 from autodiff.structured.form.kinds import UnsupportedError, samples
-from autodiff.structured.form.known_functions import is_builtin_rule, ruled_entry
+from autodiff.structured.form.known_functions import ruled_entry
 from autodiff.structured.runtime_library import ChangedError
 from chainrules_core import rrule
 from chainrules_core.define.scalar import ScalarRule

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autodiff.functions import is_builtin_rule
 from autodiff.structured.form.function_ir import Op, Value, known
 from autodiff.structured.form.kinds import SCALARS
-from autodiff.structured.form.known_functions import function_of, is_builtin_rule
+from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.runtime_library import (
     cholesky_back,
     convolve_back,

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.functions import is_builtin_rule
 from autodiff.partial_source import partial_source
 from autodiff.structured.form.function_ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.form.known_functions import function_of, is_builtin_rule
+from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.plain_floats import has_low_precision
 from autodiff.structured.writing.rules import contractions
@@ -390,8 +391,7 @@ def _slope(s: Any, op: Op, bound: BoundRule, j: int, text: Any, read: list) -> s
     d = None if e.for_native else slope_of_power(op, bound, j, text)
     if d is not None:
         return d
-    partial = rule.partials[0][j]
-    d = partial_source(partial, text, rule.n + 1, e.constants, cheaper_calls(s, read))
+    d = partial_source(rule.partials[0][j], text, rule.n + 1, e.constants, cheaper_calls(s, read))
     return None if d is None else slope_of_positive_power(s, op, bound, j, text, d)
 
 

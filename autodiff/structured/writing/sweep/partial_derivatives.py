@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.functions import is_builtin_rule
 from autodiff.partial_source import partial_source
 from autodiff.structured.form.function_ir import Op, Value, known
 from autodiff.structured.form.kinds import UNKNOWN
-from autodiff.structured.form.known_functions import is_builtin_rule
 from autodiff.structured.writing.rules.bound_rules import BoundRule
 from autodiff.structured.writing.sweep.signs import negative, without_sign
 

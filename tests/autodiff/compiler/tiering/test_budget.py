@@ -143,6 +143,27 @@ def test_long_operations_have_more_time(monkeypatch):
         given.check_recording()
 
 
+def test_automatic_compilation_keeps_to_its_limit(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(budget, "clock", lambda: now[0])
+    given = Budget(1.0, is_automatic=True)
+    given.inside = 1.0
+    assert given.has_time_to_compile(0.9)
+    assert not given.has_time_to_compile(1.1)
+    assert Budget(1.0).has_time_to_compile(1.1)
+    with given.uncounted():
+        now[0] = 0.3
+    given.check_recording()
+    now[0] = 0.45
+    with pytest.raises(BudgetExceededError, match=r"more than 0\.4 s"):
+        given.check_recording()
+    now[0] = 0.7
+    given.check()
+    now[0] = 0.8  # the rest is for Python, which compiles the source
+    with pytest.raises(BudgetExceededError):
+        given.check()
+
+
 def test_arrays_may_take_so_much_memory():
     given = Budget(memory=100)
     given.take(60)
@@ -182,12 +203,12 @@ def test_automatic_compilation_has_as_long_as_all_calls_took(monkeypatch):
     f = types.FunctionType(reduces.__code__.replace(), reduces.__globals__, "f")
 
     class Noted(Budget):
-        def __init__(self, seconds, memory, may_unroll):
-            assert may_unroll
+        def __init__(self, seconds, memory, is_automatic):
+            assert is_automatic
             (record,) = [r for k, r in call_records.records.items() if id(f.__code__) in k]
             assert seconds == min(max(call_records.STALL, 2.0 * record.spent), 3.0)
             given.append(seconds)
-            super().__init__(seconds, memory, may_unroll)
+            super().__init__(seconds, memory, is_automatic)
 
     monkeypatch.setattr(program_builder, "Budget", Noted)
     monkeypatch.setattr(Settings, "enabled", True)

@@ -327,6 +327,13 @@ def test_machine_code_is_handed_over_once_when_compiling_has_paid(clock):
     assert (variant.run(), variant.source) == ("machine", "machine code")
 
 
+def test_machine_code_that_takes_longer_than_a_call_may_wait_is_not_made(clock):
+    variant = Stub(clock.taking(1e-3, "python"))
+    variant.machine_code = machine(clock, 1e-4, True, 4.0)
+    assert promotion.paid(variant, 9.0, 3.0) is None
+    assert variant.machine_code is None
+
+
 def test_machine_code_that_cannot_be_made_is_not_asked_for_again():
     variant = Stub(None)
     for find in (lambda: None, lambda: Candidate(0.1, False, lambda: 1 // 0)):
