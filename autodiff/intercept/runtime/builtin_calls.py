@@ -162,16 +162,19 @@ def summing(as_before: Callable) -> Callable:
 
 # From Python 3.12 on, `sum` of floats takes the rounding errors along, and adds them at the end.
 SUM_TAKES_ERRORS_ALONG = sum([1e16, 1.0, -1e16]) == 1.0
+_REAL = (float, np.float64, np.float32)
 
 
 def _as_floats(y: Tracer, items: Any, start: tuple, named: dict) -> Any:
-    """Return a traced sum with the value that ``sum`` of the plain floats has.
+    """Return a traced sum with the value that ``sum`` of the plain numbers has.
 
     The derivative is that of the plain additions: the rounding errors have none.
     """
     tape = y._tape
-    is_float = y.__class__ is float and isinstance(items, (list, tuple))
-    if not SUM_TAKES_ERRORS_ALONG or not is_float:
+    is_real = y.__class__ in _REAL and isinstance(items, (list, tuple))
+    if not SUM_TAKES_ERRORS_ALONG or not is_real:
+        return y
+    if y.__class__ is not float and all(x.__class__ is not float for x in items):
         return y
     if tape.program:
         return _with_errors(items, start[0] if start else named.get("start", 0))
@@ -192,15 +195,25 @@ def _with_errors(items: Iterable, start: Any) -> Any:
     """Return a sum of recorded floats as ``sum`` computes it: each step is written down.
 
     The error of an addition is computed exactly, by D. E. Knuth's two-sum, in which no branch
-    depends on the sizes. Integers are added without it, as Python does.
+    depends on the sizes. Integers are added without it, as Python does. The first number of NumPy
+    ends this: the errors so far are added before it.
     """
     total, error = start, 0.0
     for x in items:
-        before, total = total, total + x
-        if before.__class__ is float and x.__class__ is float:
+        if total.__class__ is not float or issubclass(x.__class__, int):
+            total = total + x
+        elif x.__class__ is float:
+            before, total = total, total + x
             added = total - before
             error = error + ((before - (total - added)) + (x - added))
-    # A guard: no overflow, no NaN. The differences keep the sign of a zero.
+        else:
+            total, error = _with_error(total, error) + x, 0.0
+    return _with_error(total, error)
+
+
+def _with_error(total: Any, error: Any) -> Any:
+    """Return the sum of both; the total alone if it has overflowed or is NaN."""
+    # A guard. The differences keep the sign of a zero.
     return total - (0.0 - error) if abs(error) < math.inf else total
 
 

@@ -29,6 +29,9 @@ SUMS = [
     lambda a, b, c: sum([np.float64(a), b, c]),
     lambda a, b, c: sum([a, 1, c]) + b,
     lambda a, b, c: sum([a, True, c]) * b,
+    lambda a, b, c: sum([a, b, c, np.float64(b)]),
+    lambda a, b, c: sum([a, b, np.float64(b), a, b, c, c], b),
+    lambda a, b, c: sum([1e16, 1.0, -1e16, np.float64(a) * b * c]),
 ]
 
 
@@ -78,6 +81,8 @@ def test_compiled(f: Callable) -> None:
         ([1e16, 1.0], -1e16, 1.0),
         ([1e16, 1, -1e16], 0, 0.0),  # an integer is added as it is
         ([1e308, 1e308, -1e308], 0, math.inf),
+        ([1e16, 1.0, -1e16, np.float64(2.0)], 0, np.float64(3.0)),  # NumPy's number ends this
+        ([1e16, 1.0, -1e16, np.float64(0.0), 1e16, 1.0, -1e16], 0, np.float64(0.0)),
         ([-0.0], -0.0, -0.0),
     ],
 )

@@ -1,9 +1,9 @@
 """Programs that go through records: numbers of which some are missing, texts, counts.
 
 Long lists hold numbers and None, texts and None, or tuples of these. Dicts and sets grow, with
-integers, texts and tuples as keys; keys are removed. A text is the state of the loop. Values that
-may be None are tested, passed to functions, appended and combined. The source is read at the first
-call, as with the generator ``loops``.
+integers, texts and tuples as keys, and with lists and dicts in them; keys are removed, and two dicts
+swapped. A text is the state of the loop. Values that may be None are tested, passed to functions,
+appended and combined. The source is read at the first call, as with the generator ``loops``.
 """
 
 # ruff: noqa: E501 - statements stay on one line
@@ -44,9 +44,18 @@ def clipped(x, low=None):
     return x
 
 
+def dropped(d, k, otherwise):
+    if k not in d:
+        return otherwise
+    x = d[k]
+    del d[k]
+    return x
+
+
 def kernel(ys, rows, table, s, w):
     by = {{"red": s, "green": w, "blue": s * w, "good": 0.3}}
     counts, sums, pairs = {{7: s}}, {{"red": 0.5 * s}}, {{(1, 2): w}}
+    older, groups, nested = {{1: w, 0: s}}, {{3: [s]}}, {{1: {{2: w}}}}
     seen, kept = {{9}}, [s]
     state, last, best = "start", None, None
     t, v, n = 0.1, s, 0
@@ -58,6 +67,14 @@ def kernel(ys, rows, table, s, w):
 {behind}
     for key in counts:
         t += counts[key] * math.cos(key)
+    for key, x in older.items():
+        t = 0.9 * t + x * key
+    for key in groups:
+        for x in groups[key]:
+            t += 0.1 * x * (key + 1)
+    for key in nested:
+        for p, x in nested[key].items():
+            t += 0.1 * x * (key - p)
     for (p, q), x in pairs.items():
         t += x * (p - 0.3 * q)
     for key, x in sums.items():
@@ -134,6 +151,12 @@ class _Writer:
             [f"key = ({n}, i % 3)", f"pairs[key] = pairs.get(key, w) + {x}", "t += pairs[key]"],
             [f"if {n} not in seen:", f"    seen.add({n})", f"    t += {x}"],
             [f"seen.discard({n})"],
+            ["counts, older = older, counts"],
+            ["if len(counts) > 3:", "    del counts[list(counts)[0]]"],
+            [f"v = dropped({pick(('counts', 'older'))}, {n}, {x})"],
+            [f"groups.setdefault({n}, []).append({x})"],
+            [f"if {n} in groups:", f"    t += groups[{n}][-1]", f"    groups[i % 3] = groups[{n}]"],
+            [f"if {n} not in nested:", f"    nested[{n}] = {{}}", f"nested[{n}][i % 3] = nested[{n}].get(i % 3, w) + {x}"],
             ["if label == 'red':", f"    t += {x}", "elif label != 'blue':", f"    v -= 0.1 * {x}"],
             ["if state == 'start' and i > 1:", "    state = label", f"elif state == {pick(_TEXTS)}:", f"    t += {x}", "    state = 'start'"],
             ["if note == 'good':", f"    t += {x}"],

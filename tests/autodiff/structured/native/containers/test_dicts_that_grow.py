@@ -88,7 +88,58 @@ def of_lists(a: Any, b: Any) -> Any:
     return sum(sum(x * x for x in groups[k]) * k for k in groups)
 
 
-KERNELS = [counted, memoized, removed, by_text, walked, of_lists]
+def of_shared_lists(a: Any, b: Any) -> Any:
+    groups: dict[int, list] = {}
+    row = [a[0]]
+    for t in range(24):
+        groups[t % 3] = row
+        groups[t % 3].append(b[t % 5] * t)
+        if t % 8 == 5:
+            row = [a[1]]
+    total = 0.0
+    for k in groups:
+        for x in groups[k]:
+            total = total * 0.95 + x * (k + 1)
+    return total
+
+
+def of_dicts(a: Any, b: Any) -> Any:
+    groups: dict[int, dict[int, Any]] = {}
+    for t in range(30):
+        if t % 3 not in groups:
+            groups[t % 3] = {}
+        own = groups[t % 3]
+        own[t % 5] = own.get(t % 5, a[t % 4]) * 0.5 + b[t % 5] * t
+        if t % 7 == 6:
+            del groups[t % 3][t % 5]
+    return sum(sum(x * (j - k) for j, x in groups[k].items()) for k in groups)
+
+
+def swapped(a: Any, b: Any) -> Any:
+    new, old = {1: a[0]}, {1: b[1]}
+    for t in range(24):
+        new, old = old, new
+        new[t % 3] = old.get(t % 3, a[2]) * 0.9 + b[t % 5]
+    return sum(x * (k + 1) for k, x in new.items()) + sum(x * x for x in old.values())
+
+
+def most_recent(a: Any, b: Any) -> Any:
+    kept: dict[int, Any] = {}
+    total = 0.0
+    for t in range(60):
+        k = (t * t + 3 * t) % 13
+        if k in kept:
+            kept[k] = kept.pop(k)
+            total = total * 0.9 + kept[k]
+        else:
+            kept[k] = a[t % 4] * math.sin(k) + total * b[t % 5]
+            if len(kept) > 4:
+                del kept[next(iter(kept))]
+    return total + sum(x * k for k, x in kept.items())
+
+
+KERNELS = [counted, memoized, removed, by_text, walked, of_lists, of_shared_lists, of_dicts]
+KERNELS += [swapped, most_recent]
 A, B = np.sin(np.arange(4.0) + 0.4), np.cos(np.arange(5.0))
 
 
