@@ -217,14 +217,16 @@ class IteratorReader(LibraryIteratorReader):
             made = [self.list_in_memory(Items(column)) for column in columns]
             return self._over_value(Columns(made) if _is_tuple(items[0]) else made[0])
 
-        are_numbers = all(type(x) is Value and x.kind.is_known for own in columns for x in own)
-        if columns and not (are_numbers and self._is_within(len(items), _MOST_UNROLLED_NUMBERS)):
+        parts = [x for column in columns for x in column]
+        are_known = all(type(x) is Value and x.kind.is_known for x in parts)
+        if columns and not (are_known and self._is_within(len(items), _MOST_UNROLLED_NUMBERS)):
             return over_lists()
         if not self.may_unroll(len(items)):
             return self._over_list(self.list_in_memory(Items(items)))
         n = self.const(len(items))
         over = IterationSpace(lambda: n, lambda i: items[known(i)], known=len(items))
-        over.over_lists = over_lists if columns else None
+        has_texts = any(type(known(x)) is str for x in parts)  # which do more if they are known
+        over.over_lists = over_lists if columns and not has_texts else None
         return over
 
     def _columns_in(self, items: list) -> list[tuple]:
