@@ -195,8 +195,9 @@ def unregister_rules_of(path: Path) -> None:
         return
     for table in (rrule, frule):
         ours = [r for r in table.methods() if r.defined_at.startswith(str(path))]
-        for f, types in dict.fromkeys((r.f, r.types) for r in ours):
-            table.unregister(f, *types)
+        for r in ours:
+            if any(r is one for one in table.methods(r.f)):  # without types, all of them go
+                table.unregister(r.f, *r.types)
     _looked_at[:] = path, rrule.version, frule.version
 
 
