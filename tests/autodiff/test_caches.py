@@ -262,7 +262,7 @@ NO_CACHES = {
     "autodiff.structured.callables.inner_derivatives._functions": "filled once, by `connect`",
     "autodiff.structured.callables.inner_derivatives._names": "filled once, by `connect`",
     "autodiff.structured.native.llvm.jit._ready": "the machine, one entry",
-    "autodiff.structured.reading.libraries.argument_checks.DECOMPOSITIONS": "filled once, on import",
+    "autodiff.structured.reading.libraries.argument_checks.DECOMPOSITIONS": "filled on import",
     "autodiff.structured.reading.scopes.CELLS_OF_CALLEE": "a marker in guards, always empty",
     "autodiff.trace.checks.number_classes.INSTANCES": "a table that other modules complete",
     "autodiff.trace.pytree.OPAQUE": "a table that other modules complete",
