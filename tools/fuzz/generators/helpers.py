@@ -127,7 +127,7 @@ def given(x, y=0.4, *, k=2):
 
 def root(x, y):
     r = abs(x)
-    q = math.sqrt(r)
+    q = math.sqrt(r + 0.3)
     return q * y
 
 
