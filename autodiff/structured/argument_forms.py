@@ -389,7 +389,8 @@ def _remembered(convert: Callable) -> Callable:
                 return made
             known = _Converted(x, *contents, made)
             while len(_converted) >= _MOST_CONVERTED or _n_items() > _MOST_ITEMS:
-                _converted.pop(next(iter(_converted)))
+                for oldest in [*_converted][:1]:  # another thread may drop it, too
+                    _converted.pop(oldest, None)
         _converted[key] = known
         return known.made
 

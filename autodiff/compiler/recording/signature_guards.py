@@ -28,7 +28,7 @@ from autodiff.compiler.recording.content_guards import (
     elements_in,
     exactly,
     is_of_users,
-)  # fmt: skip
+)
 from autodiff.compiler.recording.dependency import Dependency
 from autodiff.compiler.recording.functions_made_anew import FunctionMadeAnew, Unread, is_data
 from autodiff.compiler.recording.mentioned_names import Mentioned
