@@ -48,7 +48,7 @@ from autodiff.structured.list_arguments import ListArgument
 from autodiff.structured.program_runs import ProgramRun
 from autodiff.structured.separate_loops import in_parts
 from autodiff.structured.settings import Settings, TracedTimes
-from autodiff.trace.checks.decisions import UnnotedCall
+from autodiff.trace.checks.decisions import MaySearch, UnnotedCall, may_be_asked
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import is_recording, program_tape
 from autodiff.trace.tracer import TRACERS, bare
@@ -310,9 +310,10 @@ class Programs(TracedTimes):
             self.failures += 1
         if run is None:  # outside the handler: `error` must not be the context of a user's error
             return traced(*args)
-        if program.hides_decisions:
+        if program.may_search:
             places = [a._index for a, _ in variables_of(program, leaves)]
-            tape.decisions[run] = UnnotedCall(places, run.traced_again)
+            is_mask = program.may_search is MaySearch.BY_RESULTS and may_be_asked(tape)
+            tape.decisions[run] = UnnotedCall(places, run.traced_again, is_mask)
         return with_attributes(program, recorded(run, leaves, tape), objects)
 
     def _note_changed(self, program: Structured, g: types.FunctionType) -> None:

@@ -197,7 +197,7 @@ def call_at_levels(callee: Callee, leaves: tuple) -> Any:
         or level.is_closed
         or not (type(level) is Forward or is_recording(level))
         or any(tape.observer is not None for tape in (level, *active_tapes()))
-        or program.hides_decisions
+        or program.may_search
         or program.bound
         or any(type(a) is ListArgument for a in leaves)
         or not callee.is_current

@@ -29,7 +29,7 @@ from autodiff.structured.list_arguments import ListArgument
 from autodiff.structured.program_runs import ProgramRun
 from autodiff.structured.runtime import Structured
 from autodiff.structured.runtime_library import ChangedError
-from autodiff.trace.checks.decisions import UnnotedCall
+from autodiff.trace.checks.decisions import MaySearch, UnnotedCall, may_be_asked
 from autodiff.trace.tape import CONSTANT, InsideProgram
 from autodiff.trace.tracer import TRACERS, bare
 from chainrules_core.interpreter.quiet import quiet
@@ -303,16 +303,17 @@ def as_one_step(
     run = _as_step(recording, callee, given, leaves)
     if run is None:
         return NotImplemented
-    if program.hides_decisions:
+    if program.may_search:
         places = [a._index for a, _ in variables_of(program, leaves)]
-        tape.decisions[run] = UnnotedCall(places, recording.leave_loops)
+        is_mask = program.may_search is MaySearch.BY_RESULTS and may_be_asked(tape)
+        tape.decisions[run] = UnnotedCall(places, recording.leave_loops, is_mask)
     return recorded(run, leaves, tape)
 
 
 def run_as_step(recording: Any, callee: Callee, values: list) -> RecordedRun | None:
     """Record a call as one step whose sweep can be a step, too; None if no step can run it."""
     program = callee.program
-    if program.hides_decisions or not recording.keep_loops:
+    if program.may_search or not recording.keep_loops:
         return None
     if not _can_be_step(program, callee.g, tuple(values)):
         return None
@@ -340,11 +341,11 @@ def _as_step(recording: Any, callee: Callee, given: tuple, leaves: tuple) -> Rec
 
 def _has_tangent(callee: Callee, leaves: tuple) -> bool:
     """Whether steps can run the tangent function of a program and its sweep."""
-    if callee.program.hides_decisions or any(type(a) is ListArgument for a in leaves):
+    if callee.program.may_search or any(type(a) is ListArgument for a in leaves):
         return False
     given = callee.given_to_tangent(list(map(bare, leaves)), {})
     tangent = callee.of_tangent(given)
-    if tangent is None or tangent.program.hides_decisions:
+    if tangent is None or tangent.program.may_search:
         return False
     return _can_be_step(tangent.program, tangent.g, tuple(given))
 

@@ -39,6 +39,7 @@ from autodiff.structured.runtime_library import (
 from autodiff.structured.settings import Settings, has_llvm
 from autodiff.structured.unit_axes import UnitAxes, unit_axes_of
 from autodiff.structured.writing.activity import (
+    MaySearch,
     check_conversions,
     check_recursion,
     holds_active,
@@ -74,8 +75,8 @@ class Structured(CallingPrograms):
     is_active_output : list of bool
         For each number or array that it returns, then for each that it writes into: whether it
         depends on the variables.
-    hides_decisions : bool
-        Whether an output may depend on the variables through comparisons alone.
+    may_search : MaySearch
+        Where a decision may be made on which an output depends that has no path from a variable.
     ways : dict of int to list of int
         For each variable that is compared: the outputs that it has a differentiable path to.
     same : list
@@ -198,10 +199,10 @@ class Structured(CallingPrograms):
             if v.kind is not None and v.kind.is_list
         }
         check_conversions(program)
-        found, lacks_one = self.reached
+        found, search = self.reached
         self.ways = {self.positions[i]: numbers for i, numbers in found.items()}
-        self.hides_decisions = lacks_one and not self.has_checkpoints
-        if program.itself is not None and self.hides_decisions:
+        self.may_search = MaySearch.NOWHERE if self.has_checkpoints else search
+        if program.itself is not None and self.may_search:
             raise HidesDecisionsError({program.itself})
         self.same = list(map(self._same_as_argument, emitter.outputs))
         self.code = self._compile(self.source, scope, True)
@@ -225,14 +226,14 @@ class Structured(CallingPrograms):
         return *found, len(self.broadcasts), len(self.steep)
 
     @functools.cached_property
-    def reached(self) -> tuple[dict[int, list[int]], bool]:
+    def reached(self) -> tuple[dict[int, list[int]], MaySearch]:
         """What `reached_results` finds; it does not change when the code is respecialised."""
         variables = {self.positions.index(i) for i in self.active}
         return reached_results(self.program, variables, flat(self.program.returned))
 
     def lacks_path(self) -> bool:
         """Whether a result that may be decided lacks a path from a variable."""
-        return self.reached[1]
+        return bool(self.reached[1])
 
     def _compile(
         self, source: str, scope: dict[str, Any], fills_tape: bool

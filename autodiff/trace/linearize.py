@@ -18,7 +18,7 @@ from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.shared_arguments import TracedArguments
 from autodiff.mutation.written_arguments import check_writes, end_watch, watch
 from autodiff.trace import pytree
-from autodiff.trace.checks.decisions import check_arguments
+from autodiff.trace.checks.decisions import check_arguments, ended
 from autodiff.trace.checks.number_classes import given_out, of_system
 from autodiff.trace.checks.seeds import PULLBACK
 from autodiff.trace.labelled_data import TABLES
@@ -179,6 +179,8 @@ class Linearised:
         visited. On large arrays it costs little to look at each product, and much to keep the
         arrays that a second sweep would need.
         """
+        if self.tape.decisions:
+            ended()
         try:
             with quiet():
                 if once:

@@ -32,6 +32,7 @@ from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import makes_new
 from autodiff.structured.writing.rules.bound_rules import is_elementwise
 from autodiff.trace.checks.conversions import OF_SHAPE
+from autodiff.trace.checks.decisions import MaySearch
 from chainrules_core import AbstractZero
 from chainrules_core.rule import Rule
 
@@ -335,20 +336,20 @@ def _without_derivatives(program: FunctionIR) -> list[Value]:
     ]
 
 
-def _may_search(program: FunctionIR) -> bool:
-    """Whether what is computed without derivative may decide a branch: numbers always may.
+def _search(program: FunctionIR) -> MaySearch:
+    """Return where what is computed without derivative may decide a branch: numbers may inside.
 
     Arrays such as masks may, if a test, a trip count, a single truth value, what another function
     does, or a result that is no float depends on them.
     """
     if any(map(is_active, tests_of(program.body))):  # whether a float is zero
-        return True
+        return MaySearch.INSIDE
     found = _without_derivatives(program)
-    return not all(v.kind.is_array for v in found) or _decide(found, program)
+    return _decided(found, program) if all(v.kind.is_array for v in found) else MaySearch.INSIDE
 
 
-def _decide(values: list[Value], program: FunctionIR) -> bool:
-    """Whether inactive values may decide what happens, or a result that is no float."""
+def _decided(values: list[Value], program: FunctionIR) -> MaySearch:
+    """Return where inactive values may decide what happens."""
     known: set[Value | Slot | Memory] = {v.root if v.memory is not None else v for v in values}
 
     def follows(v: Value) -> bool:
@@ -359,20 +360,25 @@ def _decide(values: list[Value], program: FunctionIR) -> bool:
         before = len(known)
         for block in blocks:
             for op in block.ops:
+                if op.code == "form" or op.f in OF_SHAPE:
+                    continue  # tracing takes lengths for constants, too
                 is_bound = op.code == "read" and op.data in known
                 if is_bound or any(map(follows, op.operands)):
                     if isinstance(op.f, RuleLike) or _is_truth_value(op.out):
-                        return True
+                        return MaySearch.INSIDE
                     v = op.args[0] if op.code in WRITES | LIST_WRITES else op.out
                     if v is not None and not is_active(v):
                         known.add(v.root if v.memory is not None else v)
             known.update(slot for slot, v in block.writes.items() if follows(v))
     counts = [v for node in nodes_of(program.body) if isinstance(node, For) for v in node.bounds]
-    results = [v for v in flat(program.returned) if not v.kind.is_inexact]
+    results = [v for v in flat(program.returned) if not v.kind.is_inexact and follows(v)]
+    if any(map(follows, [*tests_of(program.body), *counts])):
+        return MaySearch.INSIDE
     written = [s for s in program.parameters if s.memory is not None and s.root in known]
-    return any(not (s.kind and s.kind.is_inexact) for s in written) or any(
-        map(follows, [*tests_of(program.body), *counts, *results])
-    )
+    kinds = [x.kind for x in [*results, *written] if not (x.kind and x.kind.is_inexact)]
+    if any(kind is None or not kind.is_array for kind in kinds):
+        return MaySearch.INSIDE
+    return MaySearch.BY_RESULTS if kinds else MaySearch.NOWHERE
 
 
 def _is_truth_value(v: Value | None) -> bool:
@@ -381,8 +387,8 @@ def _is_truth_value(v: Value | None) -> bool:
 
 def reached_results(
     program: FunctionIR, variables: set[int], outputs: list[Value]
-) -> tuple[dict[int, list[int]], bool]:
-    """Return the results that each variable reaches, and whether one that decides lacks some.
+) -> tuple[dict[int, list[int]], MaySearch]:
+    """Return the results that each variable reaches, and where one that lacks some may decide.
 
     Results are the outputs, then the arrays and lists that are written into. The dict is empty if
     no active value loses its derivative. The activity of all variables is marked afterwards.
@@ -390,18 +396,19 @@ def reached_results(
     written = written_parameters(program)
     written += [s for s in program.parameters if changes_list(s.memory)]
     found: dict[int, list[int]] = {}
-    lacks_one = False
+    search = MaySearch.NOWHERE
     try:
         for i in variables if _loses_derivatives(program) else ():
             _unmark(program)
             mark_active(program, {i})
             reached = [*map(is_active, outputs), *[s.root.is_active for s in written]]
             found[i] = [k for k, is_reached in enumerate(reached) if is_reached]
-            lacks_one = lacks_one or (not all(reached) and _may_search(program))
+            if not all(reached):
+                search = max(search, _search(program))
     finally:
         _unmark(program)
         mark_active(program, variables)
-    return found, lacks_one
+    return found, search
 
 
 def _unmark(program: FunctionIR) -> None:

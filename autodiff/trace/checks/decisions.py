@@ -17,6 +17,7 @@ not count, and functions that are constant by a rule (``round``, ``argmax``) com
 from __future__ import annotations
 
 import cmath
+import enum
 import itertools
 import math
 import operator
@@ -100,6 +101,15 @@ class Decision:
         return f"in {self.code.co_name} at {self.code.co_filename}, line {line}"
 
 
+class MaySearch(enum.IntEnum):
+    """Where what is computed without derivative may decide a branch."""
+
+    NOWHERE = 0
+    BY_RESULTS = 1
+    """In the caller: arrays of integers or truth values that it gets depend on it."""
+    INSIDE = 2
+
+
 class UnnotedCall:
     """A call that noted no comparisons: it is traced again to see them, if somebody asks.
 
@@ -109,14 +119,16 @@ class UnnotedCall:
         The places of its arguments on the tape.
     trace : callable
         Traces the call on a tape of its own; it returns the `Linearised` of this run.
+    is_mask : bool
+        Whether only arrays that it returns may decide about a branch, and none has done so yet.
     """
 
-    __slots__ = ("_found", "is_mask", "places", "trace")
+    __slots__ = ("_by_results", "_found", "is_mask", "places", "trace")
 
-    def __init__(self, places: list[Any], trace: Callable[[], Any]) -> None:
+    def __init__(self, places: list[Any], trace: Callable[[], Any], is_mask: bool) -> None:
         self.places = places
         self.trace = trace
-        self.is_mask = False
+        self.is_mask = self._by_results = is_mask
         self._found: list[Decision] | None = None
 
     def decisions(self) -> list[Decision]:
@@ -129,6 +141,9 @@ class UnnotedCall:
         traced = self.trace()
         leaves = [range(start, end) for start, end in _bounds(traced)]
         found = [d for part in traced.tape.decisions.values() for d in part.decisions()]
+        if self._by_results and not self.is_mask:
+            for decision in found:
+                decision.is_mask = False
         for decision in found:
             reached = _reached(decision, traced)
             asks = [_is_among(reached, of_argument, traced) for of_argument in leaves]
@@ -170,20 +185,10 @@ def note(x: Any, outcome: Any, other: Any = None) -> None:
     if other is not None and other._tape is not x._tape:
         note(other, outcome)
         other = None
-    frame: types.FrameType | None = sys._getframe(2)
-    while frame is not None:
-        code = frame.f_code
-        file = code.co_filename
-        kind = _known_files.get(file)
-        if kind is None:
-            kind = _kind_of(file)
-        if kind == _USERS:
-            break
-        if kind == _RULES:
-            return
-        frame = frame.f_back
-    else:
+    frame = _frame_of_user(sys._getframe(2))
+    if frame is None:
         return
+    code = frame.f_code
     decisions = x._tape.decisions
     key = id(code), frame.f_lasti
     decision = decisions.get(key)
@@ -193,8 +198,7 @@ def note(x: Any, outcome: Any, other: Any = None) -> None:
     if decision.times > _PLACES and len(decision.outcomes) > 1 and not decision.is_mask:
         return  # it is known to be a search
     if outcome.__class__ is np.ndarray:
-        # Only rewritten code tells when the truth value is used.
-        decision.is_mask = any(name.startswith("__autodiff_") for name in code.co_freevars)
+        decision.is_mask = _is_rewritten(code)
         decision.outcomes = _BOTH
         _last.tape = x._tape
     elif outcome.__class__ is bool or outcome.__class__ is np.bool_:
@@ -206,6 +210,35 @@ def note(x: Any, outcome: Any, other: Any = None) -> None:
 
 
 _BOTH = {False, True}
+
+
+def _frame_of_user(frame: types.FrameType | None) -> types.FrameType | None:
+    """Return the frame of the user's or library's code that is running; None within a rule."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        kind = _known_files.get(file)
+        if kind is None:
+            kind = _kind_of(file)
+        if kind == _USERS:
+            return frame
+        if kind == _RULES:
+            return None
+        frame = frame.f_back
+    return None
+
+
+def _is_rewritten(code: types.CodeType) -> bool:
+    """Whether code tells when a truth value made by NumPy is used."""
+    return any(name.startswith("__autodiff_") for name in code.co_freevars)
+
+
+def may_be_asked(tape: Tape) -> bool:
+    """Whether the caller of a function will tell that its results decide about a branch."""
+    frame = _frame_of_user(sys._getframe(1))
+    is_told = frame is not None and _is_rewritten(frame.f_code)
+    if is_told:
+        _last.tape = tape
+    return is_told
 
 
 ASKING: frozenset[Any] = frozenset(
@@ -234,6 +267,11 @@ def asked() -> None:
     if tape is not None:
         for decision in tape.decisions.values():
             decision.is_mask = False
+
+
+def ended() -> None:
+    """Note that the function has ended: what the engine asks in the sweep decides about nothing."""
+    _last.tape = None
 
 
 # -- warnings ------------------------------------------------------------------------------------
@@ -275,7 +313,8 @@ def _search_on(leaves: range, traced: Any) -> Decision | None:
     asked_for = [
         decision
         for decision in traced.tape.decisions.values()
-        if type(decision) is Decision or _depends(decision, leaves, traced)
+        if type(decision) is Decision
+        or (not decision.is_mask and _depends(decision, leaves, traced))
     ]  # other calls need not be traced again
     for search in _searches(asked_for):
         if is_only or _depends(search, leaves, traced):

@@ -311,3 +311,61 @@ def test_masks_may_decide_without_a_branch(f: Callable) -> None:
     with pytest.warns(autodiff.NoPathWarning, match="argument 0"):
         slopes = gradient(lambda x, y: f(x, y) * 1.0, 1.7, 2.0)
     np.testing.assert_allclose(slopes, (0.0, f(1.7, 1.0)), rtol=1e-12)
+
+
+def labelled(w, edge):
+    labels, kept = np.zeros(w.shape, dtype=int), w * 1.0
+    for k in range(4):
+        inside = np.less(kept, edge)
+        labels[inside] = k
+        kept[inside] = 1.5 * kept[inside]
+        if not len(kept[inside]):
+            break
+    return kept, labels
+
+
+def sum_of_labelled(w, edge):
+    kept, labels = labelled(w, edge)
+    return np.sum(kept * kept) + 0.0 * labels.sum()
+
+
+def edge_of_all(w, x, unread=float):
+    low, high = unread(0.0), 4.0
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        if np.all(labelled(w * x, middle)[1]):
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def test_labels_that_decide_about_no_branch_are_no_search(
+    runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traced_again = []
+    monkeypatch.setattr(calls.ProgramRun, "traced_again", traced_again.append)
+    w = np.array([0.3, 0.9, 1.4, 2.5])
+    expected = 2 * w * np.array([1.5**4, 1.5**2, 1.5, 1.0]) ** 2
+    derivative = autodiff.compile(lambda w, edge: gradient(sum_of_labelled, w, edge))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for run in (gradient, derivative, derivative):
+            found = run(sum_of_labelled, w, 2.0) if run is gradient else run(w, 2.0)
+            np.testing.assert_allclose(found[0], expected, rtol=1e-12)
+            assert found[1] == 0.0
+    assert not traced_again
+    assert set(runs) == {"labelled"}
+
+
+def test_labels_that_decide_in_the_caller_are_a_search(traced: Callable, runs: list[str]) -> None:
+    w = np.array([0.3, 0.9, 1.4, 2.5])
+    derivative = autodiff.compile(lambda w, x: gradient(edge_of_all, w, x))
+    for run in (lambda w, x: traced(edge_of_all, w, x), derivative, derivative):
+        with pytest.warns(autodiff.NoPathWarning, match="labelled"):
+            run(w, 1.1)
+    del runs[:]
+    for _ in range(2):
+        with pytest.warns(autodiff.NoPathWarning, match="labelled"):
+            gradient(lambda w, x: edge_of_all(w, x, np.vectorize(abs)), w, 1.1)
+    assert set(runs) == {"labelled"}
