@@ -21,8 +21,9 @@ import numpy as np
 from autodiff import caches
 from autodiff.api.gradients import pullback
 from autodiff.closures.captured_values import Hole, cells_of, content_of, is_empty, with_cells
-from autodiff.closures.outer_assignments import codes_in
+from autodiff.closures.code_mentions import mentions_of
 from autodiff.compiler.compile_errors import CompileError
+from autodiff.compiler.recording.array_contents import is_large
 from autodiff.compiler.recording.captured_guards import dependencies
 from autodiff.compiler.recording.content_guards import items_of
 from autodiff.intercept import intercept
@@ -189,13 +190,18 @@ def _is_guarded(functions: list) -> bool:
                 read.append(value)
                 if value.__dict__:
                     return False
-            elif d.content is None and not all(isinstance(x, _IMMUTABLE) for x in _held(value)):
+            elif not _is_small(value) and not all(isinstance(x, _IMMUTABLE) for x in _held(value)):
                 return False
         for g in read:
-            names = {name for code in codes_in(g.__code__) for name in code.co_names}
+            names = mentions_of(g.__code__).names
             if not all(_is_known(g.__globals__.get(name)) for name in names):
                 return False
     return True
+
+
+def _is_small(x: Any) -> bool:
+    """Whether this is an array of numbers that is compared by its bytes."""
+    return type(x) is np.ndarray and not (x.dtype.hasobject or is_large(x))
 
 
 def _held(x: Any) -> Collection:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import dis
 import functools
 import operator
 import sys
@@ -14,20 +13,25 @@ from typing import Any
 import numpy as np
 
 from autodiff.closures.captured_values import content_of, is_empty
+from autodiff.closures.code_mentions import mentions_of, read_globally
+from autodiff.compiler.recording.array_contents import is_large
 from autodiff.compiler.recording.changing_objects import Ways, is_new_way, may_change
 from autodiff.compiler.recording.content_guards import (
     OURS,
     SIMPLE,
+    is_foreign,
     is_of_users,
     items_of,
 )
 from autodiff.compiler.recording.dependency import Dependency
-from autodiff.compiler.recording.mentioned_names import BY_TEXT, Mentioned
-from autodiff.compiler.recording.not_followed import is_reader, mentioned_by, not_followed
-from autodiff.intercept.source.library_code import is_library, is_of_library
-from autodiff.intercept.source.rewritten_code import read_globally
+from autodiff.compiler.recording.mentioned_names import (
+    BY_TEXT,
+    Mentioned,
+    is_reader,
+    not_followed,
+)
+from autodiff.intercept.source.library_code import is_of_library
 from autodiff.trace.pytree import parts_of
-from chainrules_core.interpreter.places import codes_in
 from chainrules_core.tangents.fields import dict_of, slots_of
 
 _MOST = 256
@@ -42,7 +46,6 @@ _SPECIAL = {n for kind in _LOOKED_UP for n in dir(kind) if n.startswith("__")} |
 }  # fmt: skip
 _SPECIAL -= {"__abstractmethods__", "__annotations__", "__doc__", "__text_signature__"}
 """Names under which Python and NumPy look for methods in a class by themselves."""
-_OF_DATACLASSES = "__create_fn__.<locals>."
 _MAKING = frozenset({"__init__", "__new__", "__post_init__"})  # what makes other objects
 _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
 
@@ -85,9 +88,8 @@ class Outside:
         search.run()
         search.look_inside()
         self._found = search.found
-        self.large = [
-            d.value for d in self._found if type(d.value) is np.ndarray and d.content is None
-        ]
+        values = [d.value for d in self._found]
+        self.large = [x for x in values if type(x) is np.ndarray and is_large(x)]
 
     def settle(self) -> None:
         """Leave out what has changed since: the first call has changed it."""
@@ -337,8 +339,7 @@ class Search:
             self.why_not = self.why_not or not_followed(function)
             for a in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
                 self.enter_constant(a, f"a default of {function.__name__}")
-            read = names_in(function)
-            self.names.add(function, read)
+            read = self.names.add(function)
             for container, name, value, label in _read_by(function, read, self._look_for):
                 self._read(container, name, value, label)
 
@@ -417,40 +418,6 @@ def _methods_of(kind: type) -> Iterator[tuple[str, types.FunctionType]]:
                     yield name, function
 
 
-def is_foreign(function: types.FunctionType) -> bool:
-    """Whether a function is a library's, or ours."""
-    module = function.__globals__.get("__name__", "") or ""
-    if "<locals>" in function.__qualname__ and module.partition(".")[0] in OURS:
-        return False
-    return module.partition(".")[0] in OURS or is_library(function)
-
-
-def names_in(function: types.FunctionType) -> set[str]:
-    """Return the names that a function mentions, and texts that may be names of attributes."""
-    codes = list(codes_in(function.__code__))
-    names = mentioned_by(function)
-    constants = [c for code in codes for c in code.co_consts]
-    is_of_dataclass = codes[0].co_qualname.startswith(_OF_DATACLASSES)
-    if not names.isdisjoint(BY_TEXT):
-        names.update(c for c in constants if type(c) is str and c.isidentifier())
-    if codes[0].co_filename == "<string>" and is_of_dataclass:
-        # The name of the class, no function's; and these texts are those of the fields.
-        names -= {"__qualname__", "__setattr__", "__delattr__"}
-    # What a class pattern reads (``case Point(x=0)``) stands in a tuple.
-    names.update(n for c in constants if type(c) is tuple for n in c if type(n) is str)
-    return names
-
-
-def _imported_by(function: types.FunctionType) -> set[str]:
-    """Return the names of the modules that a function imports when it runs."""
-    return {
-        instruction.argval
-        for code in codes_in(function.__code__)
-        for instruction in dis.get_instructions(code)
-        if instruction.opname == "IMPORT_NAME"
-    }
-
-
 def _read_by(
     function: types.FunctionType, names: set[str], look_for: Callable
 ) -> Iterator[tuple[Any, str | None, Any, str]]:
@@ -479,7 +446,8 @@ def _read_by(
     if names & _IMPORT_ERRORS:
         look_for(sys.modules, names)  # a module that can be imported later
     package = scope.get("__package__") or ""
-    for name in sorted(_imported_by(function) & sys.modules.keys()):
+    imported = mentions_of(function.__code__).of("IMPORT_NAME")
+    for name in sorted(imported & sys.modules.keys()):
         yield sys.modules, name, sys.modules[name], name
     modules += [sys.modules.get(n) for name in names for n in (name, f"{package}.{name}")]
     modules = [m for m in modules if isinstance(m, types.ModuleType)]
