@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import types
 from typing import Any
 
 import numpy as np
@@ -108,10 +106,9 @@ def _recorded(record: CallRecord, call: DerivativeCall, proof: Proof) -> Any:
 
     exact = any(v.program.exact for v in record.variants)
     budget = Budget(_stall(record), call_records.MOST_BYTES, is_automatic=True)
-    behind = _behind(f) if record.is_shared else f
     first = FirstArgument(record.is_shared, proof.names_all_code)
     return recorded(
-        derivative, (f, *call.args), call.kwargs, AUTOMATIC, (behind,), exact, budget,
+        derivative, (f, *call.args), call.kwargs, AUTOMATIC, exact=exact, budget=budget,
         varying=record.varying, first=first,
     )[0]  # fmt: skip
 
@@ -119,13 +116,6 @@ def _recorded(record: CallRecord, call: DerivativeCall, proof: Proof) -> Any:
 def _stall(record: CallRecord) -> float:
     """Return how many seconds a call may wait for its program."""
     return min(max(call_records.STALL, 2.0 * record.spent), call_records.LONGEST_STALL)
-
-
-def _behind(f: Any) -> Any:
-    """Return the function behind a method or a partial function."""
-    if type(f) is functools.partial:
-        return _behind(f.func)
-    return f.__func__ if type(f) is types.MethodType else f
 
 
 def make_machine_code(record: CallRecord, variant: Any, given: tuple, expected: Any) -> None:

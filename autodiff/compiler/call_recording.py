@@ -162,7 +162,9 @@ class _RecordedCall:
         objects = _objects_in(self.arguments[self.takes_function :])
         if self.takes_function:
             objects += _behind(self.given) if takes_parts else [(self.given, frozenset())]
-        self.outside, self._functions, self.anew, names = _outer_reads(f, also, objects, self.given)
+        self.outside, self._functions, self.anew, names = _outer_reads(
+            f, also, objects, self.given, self.takes_function
+        )
         self._names = names if takes_parts else None
         self.variables = _variables_in(self.outside, self.anew)
         self.varying.note(self.arguments, self.given, self.variables)
@@ -283,12 +285,17 @@ def _is_only_thread() -> bool:
 
 
 def _outer_reads(
-    f: Callable, also: Sequence[Callable], objects: list[tuple[Any, frozenset[str]]], given: Any
+    f: Callable,
+    also: Sequence[Callable],
+    objects: list[tuple[Any, frozenset[str]]],
+    given: Any,
+    is_short: bool,
 ) -> tuple[list[Dependency], list[types.FunctionType], FunctionMadeAnew | None, Mentioned]:
     """Return the outer variables that functions read, and the functions that may run.
 
     `objects` are those among the arguments. The third part is about the function `given`; None if
-    something else refers to that, too. The last one has the names in the code.
+    something else refers to that, too. The last one has the names in the code. `is_short` says that
+    they must be compared in a short time, as those of the functions `also` must.
 
     Raise if a variable cannot be guarded.
     """
@@ -306,7 +313,7 @@ def _outer_reads(
         if search.why_not:
             raise NotRecordedError(f"{name_of(g)} {search.why_not}")
         contents = [d.inside for d in search.found if d.inside is not None]
-        if not all(c.is_small if k else c.is_whole for c in contents):
+        if not all(c.is_small if k or is_short else c.is_whole for c in contents):
             raise NotRecordedError(f"{name_of(g)} reads more than can be compared")
     anew = FunctionMadeAnew(given, shared) if is_alone else None
     return outside, run, anew, searches[0].names

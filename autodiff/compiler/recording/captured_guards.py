@@ -318,14 +318,6 @@ class Search:
             if not self._waiting:
                 self._read_modules()
                 self._read_classes()
-                self._waiting += [
-                    g
-                    for kind in self._classes
-                    for name, g in _methods_of(kind)
-                    if (name in self.names.names or self._is_called_unnamed(kind, name))
-                    and name not in self._besides
-                    and id(g) not in self._seen
-                ]
             if not self._waiting:
                 return
             function = self._waiting.pop()
@@ -374,15 +366,20 @@ class Search:
         self._scopes.setdefault(id(scope), (scope, set()))[1].update(names)
 
     def _read_classes(self) -> None:
-        """Look at what stands in classes that is no method: descriptors, objects, modules."""
+        """Look at what stands in classes: under the names mentioned, and what Python calls."""
         for kind in self._classes:
-            for base in kind.__mro__[:-1]:
-                own = vars(base)
-                for name in sorted(self.names.names & own.keys()):
-                    if not is_of_library(base) and (id(own[name]), name) not in self._entered:
-                        self._entered.add((id(own[name]), name))
-                        self.enter(own[name])
-                        self._enter_held(own[name], f"{base.__name__}.{name}")
+            for base in [base for base in kind.__mro__ if not is_of_library(base)]:
+                for name, value in vars(base).items():
+                    is_named = name in self.names.names
+                    if is_named and (id(value), name) not in self._entered:
+                        self._entered.add((id(value), name))
+                        self.enter(value)
+                        self._enter_held(value, f"{base.__name__}.{name}")
+                    is_called = is_named or self._is_called_unnamed(kind, name)
+                    if is_called and name not in self._besides:
+                        self._waiting += [
+                            g for g in _functions_in(value) if id(g) not in self._seen
+                        ]
 
     def _read_modules(self) -> None:
         """Read what modules have that are reached through objects, by the names mentioned."""
@@ -399,23 +396,17 @@ def _function_of(x: Any) -> types.FunctionType | None:
     return x if type(x) is types.FunctionType else None
 
 
-def _methods_of(kind: type) -> Iterator[tuple[str, types.FunctionType]]:
-    """Yield the functions that a class of the user's, or one that it is made of, defines."""
-    for base in kind.__mro__:
-        if is_of_library(base):
-            continue
-        for name, value in vars(base).items():
-            values = [value]
-            if isinstance(value, property):
-                values = [value.fget, value.fset, value.fdel]
-            elif isinstance(value, (staticmethod, classmethod)):
-                values = [value.__func__]
-            elif isinstance(value, functools.cached_property):
-                values = [value.func]
-            for part in values:
-                function = _function_of(getattr(part, "__wrapped__", part))
-                if function is not None:
-                    yield name, function
+def _functions_in(value: Any) -> list[types.FunctionType]:
+    """Return the functions that an attribute of a class is made of."""
+    values = [value]
+    if isinstance(value, property):
+        values = [value.fget, value.fset, value.fdel]
+    elif isinstance(value, (staticmethod, classmethod)):
+        values = [value.__func__]
+    elif isinstance(value, functools.cached_property):
+        values = [value.func]
+    functions = [_function_of(getattr(part, "__wrapped__", part)) for part in values]
+    return [g for g in functions if g is not None]
 
 
 def _read_by(
