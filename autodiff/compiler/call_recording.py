@@ -19,7 +19,7 @@ from autodiff.compiler.compile_errors import (
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.python_backend.emitter import restored
 from autodiff.compiler.recording import effect_hooks as effect_hooks
-from autodiff.compiler.recording.captured_guards import dependencies
+from autodiff.compiler.recording.captured_guards import Search, dependencies
 from autodiff.compiler.recording.changing_objects import Ways, is_new_way
 from autodiff.compiler.recording.content_guards import SIMPLE
 from autodiff.compiler.recording.dependency import Dependency, large_arrays
@@ -34,7 +34,6 @@ from autodiff.compiler.recording.ir import (
     is_inexact,
     read_by_guards,
 )
-from autodiff.compiler.recording.mentioned_names import Mentioned
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.compiler.recording.results import Outputs
 from autodiff.compiler.recording.signature_guards import MAY_CHANGE, Inputs, Names
@@ -162,17 +161,44 @@ class _RecordedCall:
         objects = _objects_in(self.arguments[self.takes_function :])
         if self.takes_function:
             objects += _behind(self.given) if takes_parts else [(self.given, frozenset())]
-        self.outside, self._functions, self.anew, names = _outer_reads(
-            f, also, objects, self.given, self.takes_function
-        )
-        self._names = names if takes_parts else None
-        self.variables = _variables_in(self.outside, self.anew)
+        searches = [dependencies(g, () if k else objects) for k, g in enumerate((f, *also))]
+        self._names = searches[0].names if takes_parts else None
+        self.outside = [d for search in searches for d in search.found]
+        self._functions = [g for search in searches for g in search.functions]
+        self.anew = self._function_made_anew(searches)
+        self._check_guards(searches)
+        found: dict[Any, Dependency] = {}
+        for v in [v for d in self.outside for v in d.variables()]:
+            found.setdefault(v.place, v).is_global &= v.is_global
+        owns = (lambda _: False) if self.anew is None else self.anew.owns
+        self.variables = [v for v in found.values() if not owns(v.container)]
         self.varying.note(self.arguments, self.given, self.variables)
         self.bound: list[Dependency] = []
         self.fixed: list[Dependency] = []
         places = places_of(self._functions)
         self._watch = Watch(places, first is not None and first.is_proved(places))
         self._states = generator_states(self.arguments)
+
+    def _function_made_anew(self, searches: list[Search]) -> FunctionMadeAnew | None:
+        """Return what is known of the function `given`; None if something else refers to it."""
+        again = {i for search in searches for i in search.found_again}
+        if type(self.given) is not types.FunctionType or id(self.given) in again:
+            return None
+        others = [g for g in self._functions if g is not self.given]
+        return FunctionMadeAnew(
+            self.given, again | {id(c) for g in others for c in g.__closure__ or ()}
+        )
+
+    def _check_guards(self, searches: list[Search]) -> None:
+        """Raise if a variable cannot be guarded, or takes too long to compare."""
+        for k, search in enumerate(searches):
+            name = name_of(self.f)
+            if search.why_not:
+                raise NotRecordedError(f"{name} {search.why_not}")
+            contents = [d.inside for d in search.found if d.inside is not None]
+            is_short = k or self.takes_function
+            if not all(c.is_small if is_short else c.is_whole for c in contents):
+                raise NotRecordedError(f"{name} reads more than can be compared")
 
     def record(self, keep_loops: bool) -> tuple[Recording, Inputs, Outputs]:
         """Record the call, with as many inputs as the recording can follow."""
@@ -282,49 +308,6 @@ class _RecordedCall:
 def _is_only_thread() -> bool:
     """Whether there are no other threads, also none that `threading` does not know."""
     return len(sys._current_frames()) == 1
-
-
-def _outer_reads(
-    f: Callable,
-    also: Sequence[Callable],
-    objects: list[tuple[Any, frozenset[str]]],
-    given: Any,
-    is_short: bool,
-) -> tuple[list[Dependency], list[types.FunctionType], FunctionMadeAnew | None, Mentioned]:
-    """Return the outer variables that functions read, and the functions that may run.
-
-    `objects` are those among the arguments. The third part is about the function `given`; None if
-    something else refers to that, too. The last one has the names in the code. `is_short` says that
-    they must be compared in a short time, as those of the functions `also` must.
-
-    Raise if a variable cannot be guarded.
-    """
-    outside: list[Dependency] = []
-    run: list[types.FunctionType] = []
-    shared: set[int] = set()
-    is_alone = type(given) is types.FunctionType
-    searches = [dependencies(g, () if k else objects) for k, g in enumerate((f, *also))]
-    for k, (g, search) in enumerate(zip((f, *also), searches, strict=True)):
-        is_alone = is_alone and id(given) not in search.found_again
-        shared |= search.found_again
-        outside += search.found
-        run += search.functions
-        shared |= {id(c) for h in search.functions if h is not given for c in h.__closure__ or ()}
-        if search.why_not:
-            raise NotRecordedError(f"{name_of(g)} {search.why_not}")
-        contents = [d.inside for d in search.found if d.inside is not None]
-        if not all(c.is_small if k or is_short else c.is_whole for c in contents):
-            raise NotRecordedError(f"{name_of(g)} reads more than can be compared")
-    anew = FunctionMadeAnew(given, shared) if is_alone else None
-    return outside, run, anew, searches[0].names
-
-
-def _variables_in(outside: list[Dependency], anew: FunctionMadeAnew | None) -> list[Dependency]:
-    """Return the variables that can be inputs, each once."""
-    found: dict[Any, Dependency] = {}
-    for v in [v for d in outside for v in d.variables()]:
-        found.setdefault(v.place, v).is_global &= v.is_global
-    return [v for v in found.values() if anew is None or not anew.owns(v.container)]
 
 
 def _objects_in(x: Any) -> list[tuple[Any, frozenset[str]]]:
