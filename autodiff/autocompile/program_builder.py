@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import types
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,7 @@ from autodiff.autocompile import call_records, pure_functions
 from autodiff.autocompile.call_records import CallRecord, DerivativeCall
 from autodiff.autocompile.purity_analysis import Impurity, Proof
 from autodiff.autocompile.user_classes import held_by, is_member, is_plain_class
-from autodiff.compiler.call_recording import recorded
+from autodiff.compiler.call_recording import FirstArgument, recorded
 from autodiff.compiler.compile_errors import MISMATCH, BudgetExceededError
 from autodiff.compiler.tiering import promotion
 from autodiff.compiler.tiering.budget import Budget, clock
@@ -108,24 +106,16 @@ def _recorded(record: CallRecord, call: DerivativeCall, proof: Proof) -> Any:
 
     exact = any(v.program.exact for v in record.variants)
     budget = Budget(_stall(record), call_records.MOST_BYTES, is_automatic=True)
-    behind = _behind(f) if record.is_shared else f
+    first = FirstArgument(record.is_shared, proof.names_all_code)
     return recorded(
-        derivative, (f, *call.args), call.kwargs, AUTOMATIC, (behind,), exact, budget,
-        is_proved=proof.names_all_code, varying=record.varying, takes_function=True,
-        takes_parts=record.is_shared,
+        derivative, (f, *call.args), call.kwargs, AUTOMATIC, exact=exact, budget=budget,
+        varying=record.varying, first=first,
     )[0]  # fmt: skip
 
 
 def _stall(record: CallRecord) -> float:
     """Return how many seconds a call may wait for its program."""
     return min(max(call_records.STALL, 2.0 * record.spent), call_records.LONGEST_STALL)
-
-
-def _behind(f: Any) -> Any:
-    """Return the function behind a method or a partial function."""
-    if type(f) is functools.partial:
-        return _behind(f.func)
-    return f.__func__ if type(f) is types.MethodType else f
 
 
 def make_machine_code(record: CallRecord, variant: Any, given: tuple, expected: Any) -> None:

@@ -3,8 +3,8 @@
 Rules of solvers and integrals ask for the pullback of the same function hundreds of times. After a
 few calls it is recorded (``autodiff.compile``) with everything that the function has captured as an
 input, so that the program also serves other captured values, and other functions made from the same
-source. If something that the function reads cannot be guarded, one solver alone uses the program.
-If the function cannot be recorded, it is traced each time.
+source. Its guards compare what the function reads from outside. If the function has captured what
+no program takes, one solver alone uses it. If there is no program, the function is traced.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import functools
 import threading
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,7 @@ import numpy as np
 from autodiff import caches
 from autodiff.api.gradients import pullback
 from autodiff.closures.captured_values import Hole, cells_of, content_of, is_empty, with_cells
-from autodiff.closures.outer_assignments import codes_in
 from autodiff.compiler.compile_errors import CompileError
-from autodiff.compiler.recording.captured_guards import dependencies
-from autodiff.compiler.recording.content_guards import items_of
 from autodiff.intercept import intercept
 from autodiff.repeatable import is_repeatable
 from autodiff.trace.jvp_trace import Pushed
@@ -179,43 +176,6 @@ def with_holes(f: Closure, owner: object) -> Callable:
     return f.make(tuple([Hole(i, owner) for i in range(len(f.values))]))
 
 
-def _is_guarded(functions: list) -> bool:
-    """Whether everything that functions read from outside can be guarded."""
-    for f in functions:
-        read = [f]
-        for d in dependencies(f).found:
-            value = d.value
-            if isinstance(value, types.FunctionType):
-                read.append(value)
-                if value.__dict__:
-                    return False
-            elif d.content is None and not all(isinstance(x, _IMMUTABLE) for x in _held(value)):
-                return False
-        for g in read:
-            names = {name for code in codes_in(g.__code__) for name in code.co_names}
-            if not all(_is_known(g.__globals__.get(name)) for name in names):
-                return False
-    return True
-
-
-def _held(x: Any) -> Collection:
-    """Return what is in a list or dict; anything else alone."""
-    return items_of(x) if type(x) in (list, dict) else (x,)
-
-
-def _is_known(x: Any) -> bool:
-    """Whether what a function calls or reads attributes of, by a global, is known not to change."""
-    if isinstance(x, types.ModuleType):
-        return x.__name__.partition(".")[0] in _KNOWN
-    if isinstance(x, type):
-        return x.__module__.partition(".")[0] in _KNOWN
-    return not callable(x) or isinstance(x, _FUNCTIONS)
-
-
-_KNOWN = ("builtins", "numpy", "scipy", "math", "cmath", "operator", "functools", "itertools")
-_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type(np.dot))
-
-
 class _Recorded:
     """What is recorded of a `Repeated`.
 
@@ -307,7 +267,7 @@ class Prepared:
                 _remembered.move_to_end(key)
         if found is None:
             found = Repeated(skeleton, derivative)
-            if skeleton.is_shared and _is_guarded(found.guards):
+            if skeleton.is_shared:
                 with _lock:
                     _remembered[key] = found
                     while len(_remembered) > REMEMBERED:

@@ -9,6 +9,7 @@ the function reads, are compared before each pullback: a change is an error.
 
 from __future__ import annotations
 
+import collections
 import functools
 import types
 from collections.abc import Callable
@@ -19,6 +20,7 @@ import numpy as np
 from autodiff.closures import outer_assignments
 from autodiff.closures.captured_values import (
     FUNCTIONS,
+    captured,
     cells_of,
     content_of,
     parts_of_function,
@@ -46,19 +48,6 @@ def assigned(f: types.FunctionType) -> list[str]:
     return [name for name in captured if name in found.to_captured]
 
 
-def _reached(f: Any, seen: dict[int, types.FunctionType]) -> None:
-    """Note a function and those that it has captured, directly or indirectly."""
-    if isinstance(f, functools.partial):
-        _reached(f.func, seen)
-    if type(f) is types.MethodType:
-        f = f.__func__
-    if type(f) is not types.FunctionType or id(f) in seen:
-        return
-    seen[id(f)] = f
-    for _, cell in cells_of(f):
-        _reached(content_of(cell), seen)
-
-
 def with_own_variables(f: Any) -> Any:
     """Return a function whose captured variables nobody else can assign to."""
     if isinstance(f, functools.partial):
@@ -69,10 +58,10 @@ def with_own_variables(f: Any) -> Any:
         return f if function is f.__func__ else types.MethodType(function, f.__self__)
     if type(f) is not types.FunctionType or f.__closure__ is None:
         return f
-    seen: dict[int, types.FunctionType] = {}
-    _reached(f, seen)
+    seen: dict[int, Any] = {}
+    collections.deque(captured(f, seen), 0)
     shared: set[int] = set()
-    for g in seen.values():
+    for g in [g for g in seen.values() if type(g) is types.FunctionType]:
         names = assigned(g)
         shared.update(id(cell) for name, cell in cells_of(g) if name in names)
     made: dict[int, types.FunctionType] = {}

@@ -8,13 +8,12 @@ known: `of` returns None.
 from __future__ import annotations
 
 import ast
-import dis
 import sys
 import types
 from typing import NamedTuple
 
 from autodiff import caches
-from chainrules_core.interpreter.places import codes_in
+from autodiff.closures.code_mentions import mentions_of
 
 READABLE = ((3, 11), (3, 12), (3, 13))
 """Versions of Python whose bytecode `tests/autodiff/closures/test_outer_assignments.py` pins."""
@@ -41,13 +40,11 @@ def of(function: types.FunctionType) -> Assignments | None:
 
 
 def _by_bytecode(code: types.CodeType) -> Assignments:
-    names: dict[str, set[str]] = {"GLOBAL": set(), "DEREF": set()}
-    for inner in codes_in(code):
-        for instruction in dis.get_instructions(inner):
-            verb, _, kind = instruction.opname.partition("_")
-            if verb in ("STORE", "DELETE") and kind in names:
-                names[kind].add(instruction.argval)
-    return Assignments(frozenset(names["GLOBAL"]), frozenset(names["DEREF"]))
+    facts = mentions_of(code)
+    to_globals, to_captured = [
+        frozenset(facts.of(f"STORE_{kind}", f"DELETE_{kind}")) for kind in ("GLOBAL", "DEREF")
+    ]
+    return Assignments(to_globals, to_captured)
 
 
 def _by_source(function: types.FunctionType) -> Assignments | None:

@@ -6,7 +6,7 @@ import functools
 import sys
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,12 @@ from autodiff.compiler.compile_errors import (
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.python_backend.emitter import restored
 from autodiff.compiler.recording import effect_hooks as effect_hooks
-from autodiff.compiler.recording.captured_guards import dependencies
+from autodiff.compiler.recording.captured_guards import Search, dependencies
 from autodiff.compiler.recording.changing_objects import Ways, is_new_way
 from autodiff.compiler.recording.content_guards import SIMPLE
-from autodiff.compiler.recording.dependency import Dependency, LargeArrays
+from autodiff.compiler.recording.dependency import Dependency, large_arrays
 from autodiff.compiler.recording.executed_code import Place, Watch, places_of
 from autodiff.compiler.recording.functions_made_anew import FunctionMadeAnew
-from autodiff.compiler.recording.guard_source import checks_of
 from autodiff.compiler.recording.ir import (
     Program,
     Ref,
@@ -35,7 +34,6 @@ from autodiff.compiler.recording.ir import (
     is_inexact,
     read_by_guards,
 )
-from autodiff.compiler.recording.mentioned_names import Mentioned
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.compiler.recording.results import Outputs
 from autodiff.compiler.recording.signature_guards import MAY_CHANGE, Inputs, Names
@@ -56,6 +54,23 @@ _READ_WITH_SUBCLASSES = (np.ndarray, np.generic, np.random.Generator)
 """Classes of arguments that a program reads or compares at each call."""
 
 
+class FirstArgument(NamedTuple):
+    """What holds of the user's function, if that is the first argument of a call.
+
+    That of another call has the same code, and may have captured something else.
+
+    Attributes
+    ----------
+    takes_parts : bool
+        Whether it may also be a method of another object, or a partial function of other data.
+    is_proved : callable
+        Says whether a proof shows that of the user's code only functions at these places run.
+    """
+
+    takes_parts: bool
+    is_proved: Callable[[set[Place]], bool]
+
+
 def recorded(
     f: Callable,
     args: tuple,
@@ -65,10 +80,8 @@ def recorded(
     exact: bool = False,
     budget: Budget | None = None,
     keep_loops: bool = False,
-    is_proved: Callable[[set[Place]], bool] = lambda _: False,
     varying: VaryingInputs | None = None,
-    takes_function: bool = False,
-    takes_parts: bool = False,
+    first: FirstArgument | None = None,
 ) -> tuple[Variant, Any]:
     """Record a call; return a variant, and the result.
 
@@ -88,15 +101,10 @@ def recorded(
         What recording and compiling may cost.
     keep_loops : bool
         Whether loops run as structured programs; otherwise they are unrolled.
-    is_proved : callable
-        Says whether a proof shows that of the user's code only functions at these places run.
     varying : VaryingInputs, optional
         What has differed between the calls so far.
-    takes_function : bool
-        Whether the first argument is the user's function: that of another call has the same code,
-        and may have captured something else.
-    takes_parts : bool
-        Whether it may be a method of another object then, or a partial function of other data.
+    first : FirstArgument, optional
+        About the user's function, if that is the first argument.
 
     Returns
     -------
@@ -108,117 +116,198 @@ def recorded(
     NotRecordedError
         If the call cannot be recorded.
     """
-    budget = budget or Budget()
-    arguments = (*args, *kwargs.values())
-    varying = VaryingInputs() if varying is None else varying
-    given = args[0] if takes_function else None
-    objects = _objects_in(arguments[takes_function:])
-    if takes_function:
-        objects += _behind(given) if takes_parts else [(given, frozenset())]
-    outside, functions, anew, names = _outer_reads(f, also, objects, given)
-    variables = _variables_in(outside, anew)
-    varying.note(arguments, given, variables)
-    is_only_thread, places = _is_only_thread(), places_of(functions)
-    watch, states = Watch(places, is_proved(places)), generator_states(arguments)
-
-    def attempt(strict: bool = False) -> tuple:
-        restored(*states)  # so that each attempt draws the same numbers
-        with watch:
-            made = _record_once(
-                f, args, kwargs, budget, keep_loops, strict, outside, varying, bound,
-                takes_function, anew, names if takes_parts else None,
-            )  # fmt: skip
-        if watch.not_given:
-            raise NotRecordedError(f"{watch.not_given} reads a variable that differs between calls")
-        return made
-
-    followed = varying.followed
-    while True:
-        # Another thread would read what attributes and captured variables are bound to meanwhile.
-        bound = [
-            d for d in variables if varying.has_variable(d) and (d.is_global or is_only_thread)
-        ]
-        watch.variables = {str(d.name) for d in bound if d.is_global}
-        give_variables(functions, watch.variables)
-        taken = {d.place for d in bound}
-        fixed = [d for d in outside if d.place not in taken]
-        if anew is not None:
-            anew.choose_inputs(varying)
-            fixed = anew.without_inputs(fixed)
-        large = LargeArrays(fixed)
-        try:
-            tape, inputs, outputs, parameters = attempt()
-            if tape.assumes_no_nan and any(map(_is_nan, leaves_of(outputs.value))):
-                tape, inputs, outputs, parameters = attempt(strict=True)
-            break
-        except Exception as error:
-            _undo(outside, large)
-            if not keep_loops and getattr(error, "as_steps", False):
-                keep_loops = True
-            elif isinstance(error, _FINAL) or not varying.follow_less():
-                varying.followed = followed  # what differs is not the reason
-                raise
-    changed = _undo(outside, large)
-    if changed:
-        raise NotRecordedError(f"{name_of(f)} changes {changed[0]!r}, which is not its own")
-    if watch.unseen:
-        raise NotRecordedError(f"runs {watch.unseen}, which its code does not name")
+    call = _RecordedCall(f, args, kwargs, also, budget or Budget(), varying, first)
+    tape, inputs, outputs = call.record(keep_loops)
     program = _program(tape, inputs, outputs)
-    _leave_out(bound, fixed)
-    checks = checks_of(fixed, inputs.names, None if anew is None else given)
-    inputs.checks[:0] = [*checks, *large.checks(inputs.names)]
+    inputs.checks[:0] = call.checks(inputs.names)
     inputs.names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
     loops = [(owner, not calls.is_one_step) for owner, calls in tape.loops.items()]
-    builder = VariantBuilder(f, inputs, outputs, parameters, backend, loops, budget)
-    variant = _built(builder, program, arguments, exact)
+    builder = VariantBuilder(f, inputs, outputs, call.parameters, backend, loops, call.budget)
+    variant = _built(builder, program, call.arguments, exact)
     variant.leaves_arguments = not inputs.are_written
-    variant.variables = variables
+    variant.variables = call.variables
     for effect_of_call in tape.late:  # nothing can fail any more
         effect_of_call()
     return variant, outputs.released()
 
 
+class _RecordedCall:
+    """A call that is recorded, and the variables outside that its code reads.
+
+    Attributes
+    ----------
+    arguments : tuple
+        The values of all arguments.
+    parameters : list of str
+        Their names in the source of the program.
+    outside, fixed : list of Dependency
+        All variables outside, and those that the program compares.
+    variables, bound : list of Dependency
+        Those that can be inputs, each once, and those that are.
+    """
+
+    def __init__(
+        self, f: Callable, args: tuple, kwargs: dict[str, Any], also: Sequence[Callable],
+        budget: Budget, varying: VaryingInputs | None, first: FirstArgument | None,
+    ) -> None:  # fmt: skip
+        self.f, self.args, self.kwargs = f, args, kwargs
+        self.budget = budget
+        self.varying = VaryingInputs() if varying is None else varying
+        self.arguments = (*args, *kwargs.values())
+        self.parameters = [f"a{i}" for i in range(len(self.arguments))]
+        self.takes_function = first is not None
+        takes_parts = first is not None and first.takes_parts
+        self.given = args[0] if self.takes_function else None
+        objects = _objects_in(self.arguments[self.takes_function :])
+        if self.takes_function:
+            objects += _behind(self.given) if takes_parts else [(self.given, frozenset())]
+        searches = [dependencies(g, () if k else objects) for k, g in enumerate((f, *also))]
+        self._names = searches[0].names if takes_parts else None
+        self.outside = [d for search in searches for d in search.found]
+        self._functions = [g for search in searches for g in search.functions]
+        self.anew = self._function_made_anew(searches)
+        self._check_guards(searches)
+        found: dict[Any, Dependency] = {}
+        for v in [v for d in self.outside for v in d.variables()]:
+            found.setdefault(v.place, v).is_global &= v.is_global
+        owns = (lambda _: False) if self.anew is None else self.anew.owns
+        self.variables = [v for v in found.values() if not owns(v.container)]
+        self.varying.note(self.arguments, self.given, self.variables)
+        self.bound: list[Dependency] = []
+        self.fixed: list[Dependency] = []
+        places = places_of(self._functions)
+        self._watch = Watch(places, first is not None and first.is_proved(places))
+        self._states = generator_states(self.arguments)
+
+    def _function_made_anew(self, searches: list[Search]) -> FunctionMadeAnew | None:
+        """Return what is known of the function `given`; None if something else refers to it."""
+        again = {i for search in searches for i in search.found_again}
+        if type(self.given) is not types.FunctionType or id(self.given) in again:
+            return None
+        others = [g for g in self._functions if g is not self.given]
+        return FunctionMadeAnew(
+            self.given, again | {id(c) for g in others for c in g.__closure__ or ()}
+        )
+
+    def _check_guards(self, searches: list[Search]) -> None:
+        """Raise if a variable cannot be guarded, or takes too long to compare."""
+        for k, search in enumerate(searches):
+            name = name_of(self.f)
+            if search.why_not:
+                raise NotRecordedError(f"{name} {search.why_not}")
+            contents = [d.inside for d in search.found if d.inside is not None]
+            is_short = k or self.takes_function
+            if not all(c.is_small if is_short else c.is_whole for c in contents):
+                raise NotRecordedError(f"{name} reads more than can be compared")
+
+    def record(self, keep_loops: bool) -> tuple[Recording, Inputs, Outputs]:
+        """Record the call, with as many inputs as the recording can follow."""
+        followed, is_only_thread = self.varying.followed, _is_only_thread()
+        while True:
+            # Another thread would read what attributes and captured variables are bound to.
+            self._choose_inputs(is_only_thread)
+            try:
+                made = self._attempt(keep_loops)
+                tape, _, outputs = made
+                if tape.assumes_no_nan and any(map(_is_nan, leaves_of(outputs.value))):
+                    made = self._attempt(keep_loops, strict=True)
+                break
+            except Exception as error:
+                self._undo()
+                if not keep_loops and getattr(error, "as_steps", False):
+                    keep_loops = True
+                elif isinstance(error, _FINAL) or not self.varying.follow_less():
+                    self.varying.followed = followed  # what differs is not the reason
+                    raise
+        changed = self._undo()
+        if changed:
+            name = name_of(self.f)
+            raise NotRecordedError(f"{name} changes {changed[0]!r}, which is not its own")
+        if self._watch.unseen:
+            raise NotRecordedError(f"runs {self._watch.unseen}, which its code does not name")
+        return made
+
+    def _choose_inputs(self, is_only_thread: bool) -> None:
+        """Choose which variables are inputs, and which the program compares."""
+        self.bound = [
+            d for d in self.variables
+            if self.varying.has_variable(d) and (d.is_global or is_only_thread)
+        ]  # fmt: skip
+        self._watch.variables = {str(d.name) for d in self.bound if d.is_global}
+        give_variables(self._functions, self._watch.variables)
+        taken = {d.place for d in self.bound}
+        self.fixed = [d for d in self.outside if d.place not in taken]
+        if self.anew is not None:
+            self.anew.choose_inputs(self.varying)
+            self.fixed = self.anew.without_inputs(self.fixed)
+        self.fixed += large_arrays(self.fixed)
+
+    def _undo(self) -> list[str]:
+        """Undo what the function has changed in its outer variables; return their names."""
+        every = {id(d): d for d in (*self.outside, *self.fixed)}
+        return [d.label for d in every.values() if d.undo()]
+
+    def checks(self, names: Names) -> list[str]:
+        """Return the statements that check whether outside variables have changed."""
+        for d in self.bound:  # they are inputs, so they are not compared
+            for holder in self.fixed:
+                holder.leave_out(d)
+        given = None if self.anew is None else self.given
+        found = [check for d in self.fixed for check in d.checks(names, given)]
+        return list(dict.fromkeys(found))  # several functions may read one variable
+
+    def _attempt(self, keep_loops: bool, strict: bool = False) -> tuple:
+        restored(*self._states)  # so that each attempt draws the same numbers
+        with self._watch:
+            made = self._record_once(Recording(strict, self.budget, keep_loops))
+        if self._watch.not_given:
+            raise NotRecordedError(
+                f"{self._watch.not_given} reads a variable that differs between calls"
+            )
+        return made
+
+    def _record_once(self, tape: Recording) -> tuple[Recording, Inputs, Outputs]:
+        inputs = Inputs(tape, Names(), self.varying, self._names)
+        given = list(zip(self.parameters, self.arguments, strict=True))
+        n = int(self.takes_function)
+        traced = [inputs.function(a, name, self.anew) for name, a in given[:n]]
+        traced += [inputs.traced(a, name) for name, a in given[n:]]
+        variables = [(d, inputs.variable(d)) for d in self.bound]
+        tape.variables = {d.place: tracer for d, tracer in variables}
+        tape.generators = inputs.generators
+        n = len(self.args)
+        named = dict(zip(self.kwargs, traced[n:], strict=True))
+        watched = written_arguments.watch(inputs.containers())
+        try:
+            for d, tracer in variables:
+                if not d.is_global:
+                    d.bind(tracer)
+            with at_level(tape):
+                y = intercept(self.f)(*traced[:n], **named)
+            outputs = Outputs(tape, y, inputs, [d.value for d in self.outside])
+        except NotRecordedError as error:
+            error.loops = list(tape.loops)
+            raise
+        finally:
+            changed = [d.label for d, tracer in variables if not _released(d, tracer, inputs)]
+            written_arguments.end_watch(watched)
+            has_changed = inputs.have_changed()
+            tape.close()
+        if changed:
+            raise NotRecordedError(f"changes {changed[0]!r}, which is not its own")
+        if has_changed:
+            raise NotRecordedError("changes an argument that holds neither floats nor arrays")
+        if tape.spoilt:
+            raise NotRecordedError(tape.spoilt)
+        if tape.has_changed():
+            raise NotRecordedError("a function without source writes into an array after its use")
+        inputs.check_written(self.f, given, any(d.may_be_written() for d in self.outside))
+        return tape, inputs, outputs
+
+
 def _is_only_thread() -> bool:
     """Whether there are no other threads, also none that `threading` does not know."""
     return len(sys._current_frames()) == 1
-
-
-def _outer_reads(
-    f: Callable, also: Sequence[Callable], objects: list[tuple[Any, frozenset[str]]], given: Any
-) -> tuple[list[Dependency], list[types.FunctionType], FunctionMadeAnew | None, Mentioned]:
-    """Return the outer variables that functions read, and the functions that may run.
-
-    `objects` are those among the arguments. The third part is about the function `given`; None if
-    something else refers to that, too. The last one has the names in the code.
-
-    Raise if a variable cannot be guarded.
-    """
-    outside: list[Dependency] = []
-    run: list[types.FunctionType] = []
-    shared: set[int] = set()
-    is_alone = type(given) is types.FunctionType
-    searches = [dependencies(g, () if k else objects) for k, g in enumerate((f, *also))]
-    for k, (g, search) in enumerate(zip((f, *also), searches, strict=True)):
-        is_alone = is_alone and id(given) not in search.found_again
-        shared |= search.found_again
-        outside += search.found
-        run += search.functions
-        shared |= {id(c) for h in search.functions if h is not given for c in h.__closure__ or ()}
-        if search.why_not:
-            raise NotRecordedError(f"{name_of(g)} {search.why_not}")
-        contents = [d.inside for d in search.found if d.inside is not None]
-        if not all(c.is_small if k else c.is_whole for c in contents):
-            raise NotRecordedError(f"{name_of(g)} reads more than can be compared")
-    anew = FunctionMadeAnew(given, shared) if is_alone else None
-    return outside, run, anew, searches[0].names
-
-
-def _variables_in(outside: list[Dependency], anew: FunctionMadeAnew | None) -> list[Dependency]:
-    """Return the variables that can be inputs, each once."""
-    found: dict[Any, Dependency] = {}
-    for v in [v for d in outside for v in d.variables()]:
-        found.setdefault(v.place, v).is_global &= v.is_global
-    return [v for v in found.values() if anew is None or not anew.owns(v.container)]
 
 
 def _objects_in(x: Any) -> list[tuple[Any, frozenset[str]]]:
@@ -256,64 +345,6 @@ def generator_states(given: tuple) -> list[tuple[Any, Any]]:
     """Return the random generators among the arguments, with their states."""
     generators = [g for g in leaves_of(given) if isinstance(g, np.random.Generator)]
     return [(g, g.bit_generator.state) for g in generators]
-
-
-def _leave_out(bound: list[Dependency], outside: list[Dependency]) -> None:
-    """Compare no longer the numbers that are inputs."""
-    for d in bound:
-        for holder in outside:
-            holder.leave_out(d)
-
-
-def _undo(outside: list[Dependency], large: LargeArrays) -> list[str]:
-    """Undo what a function has changed in its outer variables; return their names."""
-    return [d.label for d in outside if d.undo()] + large.undo()
-
-
-def _record_once(
-    f: Callable, args: tuple, kwargs: dict[str, Any], budget: Budget,
-    keep_loops: bool, strict: bool, outside: list[Dependency], varying: VaryingInputs,
-    bound: list[Dependency], takes_function: bool, anew: FunctionMadeAnew | None,
-    mentioned: Mentioned | None,
-) -> tuple[Recording, Inputs, Outputs, list[str]]:  # fmt: skip
-    tape = Recording(strict, budget, keep_loops)
-    inputs = Inputs(tape, Names(), varying, mentioned)
-    parameters = [f"a{i}" for i in range(len(args) + len(kwargs))]
-    given = list(zip(parameters, (*args, *kwargs.values()), strict=True))
-    traced: list[Any] = []
-    for name, a in given:
-        is_taken = takes_function and not traced
-        traced.append(inputs.function(a, name, anew) if is_taken else inputs.traced(a, name))
-    variables = [(d, inputs.variable(d)) for d in bound]
-    tape.variables = {d.place: tracer for d, tracer in variables}
-    tape.generators = inputs.generators
-    named = dict(zip(kwargs, traced[len(args) :], strict=True))
-    watched = written_arguments.watch(inputs.containers())
-    try:
-        for d, tracer in variables:
-            if not d.is_global:
-                d.bind(tracer)
-        with at_level(tape):
-            y = intercept(f)(*traced[: len(args)], **named)
-        outputs = Outputs(tape, y, inputs, [d.value for d in outside])
-    except NotRecordedError as error:
-        error.loops = list(tape.loops)
-        raise
-    finally:
-        changed = [d.label for d, tracer in variables if not _released(d, tracer, inputs)]
-        written_arguments.end_watch(watched)
-        has_changed = inputs.have_changed()
-        tape.close()
-    if changed:
-        raise NotRecordedError(f"changes {changed[0]!r}, which is not its own")
-    if has_changed:
-        raise NotRecordedError("changes an argument that holds neither floats nor arrays")
-    if tape.spoilt:
-        raise NotRecordedError(tape.spoilt)
-    if tape.has_changed():
-        raise NotRecordedError("a function without source writes into an array after its use")
-    inputs.check_written(f, given, any(d.may_be_written() for d in outside))
-    return tape, inputs, outputs, parameters
 
 
 def _released(d: Dependency, tracer: Any, inputs: Inputs) -> bool:

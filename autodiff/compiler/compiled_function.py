@@ -10,8 +10,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from autodiff import caches
 from autodiff.compiler.call_recording import generator_states, recorded
 from autodiff.compiler.compile_errors import (
@@ -173,7 +171,7 @@ class Compiled:
         backoff.note_recording(variant)
         if not states:
             if variant.leaves_arguments:
-                variant.written = _for_same_signature(self._as_written, args, kwargs, bool(varying))
+                variant.written = _where_accepted(variant, self._as_written, len(args), [*kwargs])
             if not kwargs and may_use_machine_code(self._backend):
                 variant.with_loops = self._maker_with_loops(variant, varying)
             contest(variant, variant.run)
@@ -267,43 +265,16 @@ def _forget(rule: Rule | None = None) -> None:
 caches.on_rule_change(_forget)
 
 
-def _for_same_signature(
-    as_written: Callable, args: tuple, kwargs: dict, integers_vary: bool
-) -> Callable | None:
-    """Return `as_written` guarded by the signature of the arguments; None if it is not simple."""
-    signature = _signature_of((*args, *kwargs.values()), integers_vary)
-    if signature is None:
-        return None
-    n, names = len(args), list(kwargs)
+def _where_accepted(variant: Variant, as_written: Callable, n: int, names: list[str]) -> Callable:
+    """Return `as_written` for the arguments that a program accepts; MISMATCH for others.
+
+    `n` is how many arguments are given by position; the others have these names.
+    """
+    check = functools.cache(variant.checks)
 
     def written(*values: Any) -> Any:
-        if _signature_of(values, integers_vary) != signature:
+        if check()(*values) is MISMATCH:
             return MISMATCH
         return as_written(values[:n], dict(zip(names, values[n:], strict=True)))
 
     return written
-
-
-_NUMBERS = (float, complex, np.float64)
-_CONSTANTS = (int, bool, str, type(None))
-
-
-def _signature_of(x: Any, integers_vary: bool) -> tuple | None:
-    """Return types, dtypes and shapes of arrays, numbers and containers of them; None for others.
-
-    What a program knows by its value is part of the signature.
-    """
-    kind = type(x)
-    if kind is np.ndarray:
-        return kind, x.dtype, x.shape
-    if kind is int and integers_vary:
-        return (kind,)
-    if kind in _CONSTANTS:
-        return kind, x
-    if kind is dict:
-        parts = _signature_of(tuple(x.values()), integers_vary)
-        return None if parts is None else (kind, *x, parts)
-    if kind is tuple or kind is list:
-        parts = tuple([_signature_of(part, integers_vary) for part in x])
-        return None if None in parts else (kind, *parts)
-    return (kind,) if kind in _NUMBERS else None

@@ -66,17 +66,21 @@ class Variant:
         Makes a variant that keeps the loops which this one has unrolled.
     machine_code : callable, optional
         Returns a `Candidate` or None, if automatic compilation decides when to make machine code.
+    checks : callable
+        Makes a function of the arguments that returns `MISMATCH` if the program does not take them.
     """
 
     __slots__ = (
-        "filename", "is_slower", "is_watched", "leaves_arguments", "loops", "machine_code",
-        "program", "run", "source", "variables", "with_loops", "written",
+        "checks", "filename", "is_slower", "is_watched", "leaves_arguments", "loops",
+        "machine_code", "program", "run", "source", "variables", "with_loops", "written",
     )  # fmt: skip
 
     def __init__(
-        self, run: Callable, source: str, program: Program, filename: str, loops: list
-    ) -> None:
+        self, run: Callable, source: str, program: Program, filename: str, loops: list,
+        checks: Callable[[], Callable],
+    ) -> None:  # fmt: skip
         self.run = run
+        self.checks = checks
         self.loops = loops
         self.source = source
         self.program = program
@@ -134,7 +138,7 @@ class VariantBuilder:
         self._copied = _Sharing(program).new(was_shared)
         self._check_budget()
         run, filename, source = self.emit(program)
-        return Variant(run, source, program, filename, self.loops)
+        return Variant(run, source, program, filename, self.loops, self.checks)
 
     def _check_budget(self) -> None:
         try:
@@ -150,6 +154,14 @@ class VariantBuilder:
         emitter = Emitter(program, self.inputs, self.outputs, names, copied)
         source = emitter.source(self.parameters, self.name)
         return (*_function(source, self.name, names.scope), source)
+
+    def checks(self) -> Callable:
+        """Generate the function that makes the checks of a program, and nothing else."""
+        head = f"def {self.name}({', '.join(self.parameters)}):"
+        source = "\n    ".join([head, *self.inputs.checks, "return None"])
+        scope = dict(self.inputs.names.scope)
+        exec(compile(source, f"<checks of {self.name}>", "exec"), scope)
+        return scope[self.name]
 
     def candidate(self, program: Program, forced: bool) -> Candidate | None:
         """Return the program with machine-code kernels, not yet compiled; None without kernels."""

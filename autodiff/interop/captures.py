@@ -5,15 +5,15 @@ Such a value would count as a constant, and its derivative would be zero without
 
 from __future__ import annotations
 
-import dis
 import functools
 from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from autodiff.closures.captured_values import cells_of, content_of
+from autodiff.closures.code_mentions import mentions_of, read_globally
 from autodiff.errors import ArgumentError
 from chainrules_core.rules import name_of
 
@@ -75,7 +75,7 @@ def _reached(x: Any, name: str, named: frozenset[str], seen: set[int]) -> Found:
 def _method(function: Any, owner: Any, seen: set[int]) -> Found:
     if type(function) is FunctionType and not isinstance(owner, (type, ModuleType)):
         yield from _read_by(function, seen)
-        yield from _attributes(owner, _names_in(function.__code__)[1], seen)
+        yield from _attributes(owner, mentions_of(function.__code__).names, seen)
 
 
 def _attributes(x: Any, named: frozenset[str], seen: set[int]) -> Found:
@@ -93,7 +93,7 @@ def _read_by(f: FunctionType, seen: set[int]) -> Found:
     if id(f) in seen:
         return
     seen.add(id(f))
-    names, named = _names_in(f.__code__)
+    names, named = read_globally(f.__code__), mentions_of(f.__code__).names
     for name, cell in cells_of(f):
         yield from _reached(content_of(cell), name, named, seen)
     for value in (f.__defaults__, f.__kwdefaults__):
@@ -102,19 +102,3 @@ def _read_by(f: FunctionType, seen: set[int]) -> Found:
         value = f.__globals__[name]
         if type(value) is not FunctionType or value.__globals__ is f.__globals__:
             yield from _reached(value, name, named, seen)
-
-
-@functools.lru_cache(maxsize=4096)
-def _names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the global variables that some code names, and the attributes."""
-    names = {i.argval for i in dis.get_instructions(code) if i.opname in _OF_GLOBALS}
-    named = set(code.co_names)
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            more, others = _names_in(inner)
-            names |= more
-            named |= others
-    return frozenset(names), frozenset(named)
-
-
-_OF_GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from autodiff.closures.captured_values import FUNCTIONS, parts_of_function
+from autodiff.closures.code_mentions import mentions_of
 from autodiff.errors import MutationError
 from autodiff.mutation.held_arrays import owner_of
 from autodiff.trace.pytree import parts_of
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import program_tape
 from autodiff.trace.tracer import untraced
-from chainrules_core.interpreter.places import codes_in, is_ours
+from chainrules_core.interpreter.places import is_ours
 from chainrules_core.rules import name_of
 
 _MOST_VISITED = 20_000
@@ -219,11 +220,11 @@ _IN_CLASSES = (types.FunctionType, list, dict, np.ndarray)
 
 def _globals_of(f: types.FunctionType) -> Iterator[Any]:
     """Yield the globals that a function names, and the attributes of modules that it names."""
-    for code in codes_in(f.__code__):
-        for name in code.co_names:
-            value = f.__globals__.get(name)
-            if type(value) is types.ModuleType:
-                inside = vars(value)
-                yield from [inside[n] for n in code.co_names if n in inside]
-            else:
-                yield value
+    names = mentions_of(f.__code__).names
+    for name in names:
+        value = f.__globals__.get(name)
+        if type(value) is types.ModuleType:
+            inside = vars(value)
+            yield from [inside[n] for n in names if n in inside]
+        else:
+            yield value

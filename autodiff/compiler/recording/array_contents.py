@@ -47,6 +47,20 @@ class ArrayContent:
             and self.held == _bytes_of(x)
         )
 
+    def checks(self, x: str, names: Any) -> list[str]:
+        """Return the conditions that the array with this source is not as it was.
+
+        Written out, those of a small array take half the time. `names` gives names to the objects.
+        """
+        if len(self.held) > SMALL:
+            return [f"not {names.of(self.is_same, 'is_same')}({x})"]
+        form = f"{x}.shape != {self._shape!r} or {x}.dtype != {names.of(self._dtype, 'dtype')}"
+        held = names.of(bytes(self.held), "content")
+        return [
+            f"{form} or {x}.flags.writeable is not {self._is_writeable}",
+            f"{x}.tobytes() != {held}",
+        ]
+
     def put_back(self, x: Any) -> None:
         """Make the array hold the same again; a read-only view of what was written into, too."""
         with warnings.catch_warnings():

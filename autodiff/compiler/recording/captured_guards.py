@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import dis
 import functools
 import operator
 import sys
@@ -14,20 +13,25 @@ from typing import Any
 import numpy as np
 
 from autodiff.closures.captured_values import content_of, is_empty
+from autodiff.closures.code_mentions import mentions_of, read_globally
+from autodiff.compiler.recording.array_contents import is_large
 from autodiff.compiler.recording.changing_objects import Ways, is_new_way, may_change
 from autodiff.compiler.recording.content_guards import (
     OURS,
     SIMPLE,
+    is_foreign,
     is_of_users,
     items_of,
 )
 from autodiff.compiler.recording.dependency import Dependency
-from autodiff.compiler.recording.mentioned_names import BY_TEXT, Mentioned
-from autodiff.compiler.recording.not_followed import is_reader, mentioned_by, not_followed
-from autodiff.intercept.source.library_code import is_library, is_of_library
-from autodiff.intercept.source.rewritten_code import read_globally
+from autodiff.compiler.recording.mentioned_names import (
+    BY_TEXT,
+    Mentioned,
+    is_reader,
+    not_followed,
+)
+from autodiff.intercept.source.library_code import is_of_library
 from autodiff.trace.pytree import parts_of
-from chainrules_core.interpreter.places import codes_in
 from chainrules_core.tangents.fields import dict_of, slots_of
 
 _MOST = 256
@@ -42,7 +46,6 @@ _SPECIAL = {n for kind in _LOOKED_UP for n in dir(kind) if n.startswith("__")} |
 }  # fmt: skip
 _SPECIAL -= {"__abstractmethods__", "__annotations__", "__doc__", "__text_signature__"}
 """Names under which Python and NumPy look for methods in a class by themselves."""
-_OF_DATACLASSES = "__create_fn__.<locals>."
 _MAKING = frozenset({"__init__", "__new__", "__post_init__"})  # what makes other objects
 _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
 
@@ -85,9 +88,8 @@ class Outside:
         search.run()
         search.look_inside()
         self._found = search.found
-        self.large = [
-            d.value for d in self._found if type(d.value) is np.ndarray and d.content is None
-        ]
+        values = [d.value for d in self._found]
+        self.large = [x for x in values if type(x) is np.ndarray and is_large(x)]
 
     def settle(self) -> None:
         """Leave out what has changed since: the first call has changed it."""
@@ -316,14 +318,6 @@ class Search:
             if not self._waiting:
                 self._read_modules()
                 self._read_classes()
-                self._waiting += [
-                    g
-                    for kind in self._classes
-                    for name, g in _methods_of(kind)
-                    if (name in self.names.names or self._is_called_unnamed(kind, name))
-                    and name not in self._besides
-                    and id(g) not in self._seen
-                ]
             if not self._waiting:
                 return
             function = self._waiting.pop()
@@ -337,8 +331,7 @@ class Search:
             self.why_not = self.why_not or not_followed(function)
             for a in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
                 self.enter_constant(a, f"a default of {function.__name__}")
-            read = names_in(function)
-            self.names.add(function, read)
+            read = self.names.add(function)
             for container, name, value, label in _read_by(function, read, self._look_for):
                 self._read(container, name, value, label)
 
@@ -373,15 +366,20 @@ class Search:
         self._scopes.setdefault(id(scope), (scope, set()))[1].update(names)
 
     def _read_classes(self) -> None:
-        """Look at what stands in classes that is no method: descriptors, objects, modules."""
+        """Look at what stands in classes: under the names mentioned, and what Python calls."""
         for kind in self._classes:
-            for base in kind.__mro__[:-1]:
-                own = vars(base)
-                for name in sorted(self.names.names & own.keys()):
-                    if not is_of_library(base) and (id(own[name]), name) not in self._entered:
-                        self._entered.add((id(own[name]), name))
-                        self.enter(own[name])
-                        self._enter_held(own[name], f"{base.__name__}.{name}")
+            for base in [base for base in kind.__mro__ if not is_of_library(base)]:
+                for name, value in vars(base).items():
+                    is_named = name in self.names.names
+                    if is_named and (id(value), name) not in self._entered:
+                        self._entered.add((id(value), name))
+                        self.enter(value)
+                        self._enter_held(value, f"{base.__name__}.{name}")
+                    is_called = is_named or self._is_called_unnamed(kind, name)
+                    if is_called and name not in self._besides:
+                        self._waiting += [
+                            g for g in _functions_in(value) if id(g) not in self._seen
+                        ]
 
     def _read_modules(self) -> None:
         """Read what modules have that are reached through objects, by the names mentioned."""
@@ -398,57 +396,17 @@ def _function_of(x: Any) -> types.FunctionType | None:
     return x if type(x) is types.FunctionType else None
 
 
-def _methods_of(kind: type) -> Iterator[tuple[str, types.FunctionType]]:
-    """Yield the functions that a class of the user's, or one that it is made of, defines."""
-    for base in kind.__mro__:
-        if is_of_library(base):
-            continue
-        for name, value in vars(base).items():
-            values = [value]
-            if isinstance(value, property):
-                values = [value.fget, value.fset, value.fdel]
-            elif isinstance(value, (staticmethod, classmethod)):
-                values = [value.__func__]
-            elif isinstance(value, functools.cached_property):
-                values = [value.func]
-            for part in values:
-                function = _function_of(getattr(part, "__wrapped__", part))
-                if function is not None:
-                    yield name, function
-
-
-def is_foreign(function: types.FunctionType) -> bool:
-    """Whether a function is a library's, or ours."""
-    module = function.__globals__.get("__name__", "") or ""
-    if "<locals>" in function.__qualname__ and module.partition(".")[0] in OURS:
-        return False
-    return module.partition(".")[0] in OURS or is_library(function)
-
-
-def names_in(function: types.FunctionType) -> set[str]:
-    """Return the names that a function mentions, and texts that may be names of attributes."""
-    codes = list(codes_in(function.__code__))
-    names = mentioned_by(function)
-    constants = [c for code in codes for c in code.co_consts]
-    is_of_dataclass = codes[0].co_qualname.startswith(_OF_DATACLASSES)
-    if not names.isdisjoint(BY_TEXT):
-        names.update(c for c in constants if type(c) is str and c.isidentifier())
-    if codes[0].co_filename == "<string>" and is_of_dataclass:
-        # The name of the class, no function's; and these texts are those of the fields.
-        names -= {"__qualname__", "__setattr__", "__delattr__"}
-    # What a class pattern reads (``case Point(x=0)``) stands in a tuple.
-    names.update(n for c in constants if type(c) is tuple for n in c if type(n) is str)
-    return names
-
-
-def _imported_by(function: types.FunctionType) -> set[str]:
-    """Return the names of the modules that a function imports when it runs."""
-    return {
-        instruction.argval
-        for code in codes_in(function.__code__)
-        for instruction in dis.get_instructions(code)
-        if instruction.opname == "IMPORT_NAME"
-    }
+def _functions_in(value: Any) -> list[types.FunctionType]:
+    """Return the functions that an attribute of a class is made of."""
+    values = [value]
+    if isinstance(value, property):
+        values = [value.fget, value.fset, value.fdel]
+    elif isinstance(value, (staticmethod, classmethod)):
+        values = [value.__func__]
+    elif isinstance(value, functools.cached_property):
+        values = [value.func]
+    functions = [_function_of(getattr(part, "__wrapped__", part)) for part in values]
+    return [g for g in functions if g is not None]
 
 
 def _read_by(
@@ -479,7 +437,8 @@ def _read_by(
     if names & _IMPORT_ERRORS:
         look_for(sys.modules, names)  # a module that can be imported later
     package = scope.get("__package__") or ""
-    for name in sorted(_imported_by(function) & sys.modules.keys()):
+    imported = mentions_of(function.__code__).of("IMPORT_NAME")
+    for name in sorted(imported & sys.modules.keys()):
         yield sys.modules, name, sys.modules[name], name
     modules += [sys.modules.get(n) for name in names for n in (name, f"{package}.{name}")]
     modules = [m for m in modules if isinstance(m, types.ModuleType)]

@@ -141,12 +141,17 @@ class ReadAttributes:
 
 
 class _Row(NamedTuple):
-    """One holder, what it held, and how this is compared and put back."""
+    """One holder, what it held, and how this is compared and put back: functions of both."""
 
     holder: Any
     kept: Any
     is_same: Callable[[Any, Any], bool]
     put_back: Callable[[Any, Any], None]
+
+
+def _row_of(holder: Any, kept: ReadAttributes | ArrayContent) -> _Row:
+    kind: Any = type(kept)
+    return _Row(holder, kept, kind.is_same, kind.put_back)
 
 
 class Snapshot:
@@ -192,10 +197,19 @@ class Snapshot:
     def __bool__(self) -> bool:
         return bool(self._rows or self.large)
 
+    def checks(self, value: str, names: Any) -> list[str]:
+        """Return the conditions that something has changed; `value` is the source of what it is of.
+
+        `names` gives names to the objects in them.
+        """
+        if len(self._rows) == 1 and type(self._rows[0].kept) is ArrayContent:
+            return self._rows[0].kept.checks(value, names)
+        return [f"{names.of(self.has_changed, 'has_changed')}()"] if self._rows else []
+
     def has_changed(self) -> bool:
         """Whether something is no longer what it was."""
         for holder, kept, is_same, _ in self._rows:  # noqa: SIM110 - `any` takes twice as long
-            if not is_same(holder, kept):
+            if not is_same(kept, holder):
                 return True
         return False
 
@@ -216,10 +230,17 @@ class Snapshot:
 
     def undo(self) -> bool:
         """Put back what has changed; say whether anything had."""
-        changed = [row for row in self._rows if not row.is_same(row.holder, row.kept)]
+        changed = [row for row in self._rows if not row.is_same(row.kept, row.holder)]
         for holder, kept, _, put_back in changed:
-            put_back(holder, kept)
+            put_back(kept, holder)
         return bool(changed)
+
+
+def of_array(x: np.ndarray) -> Snapshot:
+    """Return the content of an array, however large."""
+    snapshot = Snapshot(None, Mentioned())
+    snapshot._rows.append(_row_of(x, ArrayContent(x)))
+    return snapshot
 
 
 def _kept_of(row: _Row) -> dict[str, Any]:
@@ -256,7 +277,7 @@ def _rows_of_function(x: Any, names: Mentioned) -> tuple[list[_Row], list]:
     rows, parts = [], []
     if vars(x) or names.may_miss:
         had = ReadAttributes(x, vars(x), names, set())
-        rows, parts = [_Row(x, had, _has, _put_back)], [*had.kept.values()]
+        rows, parts = [_row_of(x, had)], [*had.kept.values()]
     read = _OF_FUNCTIONS if names.by_text else names.names & _OF_FUNCTIONS
     if read:
         own = {n: getattr(x, n) for n in read}
@@ -278,18 +299,25 @@ def _rows_of_class(x: type, names: Mentioned) -> tuple[list[_Row], list]:
 
 def _rows_of_container(x: Any) -> list[_Row]:
     """Return what is to be compared of what can be written into in place."""
-    if isinstance(x, (list, collections.deque)):
+    if isinstance(x, (list, collections.deque, set)):
         return [_Row(x, list(x), _same_parts, _put_parts)]
-    if isinstance(x, set):
-        return [_Row(x, list(x), _same_parts, _put_all)]
     if isinstance(x, dict):
-        return [_Row(x, dict(x), _same_dict, _put_all)]
+        return [_Row(x, dict(x), _same_dict, _put_parts)]
     if isinstance(x, BaseException):
         return [_Row(x, {"args": x.args}, _same_slots, _put_slots)]
     if isinstance(x, functools.partial):
         parts = {"func": x.func, "args": x.args, "keywords": x.keywords}
         return [_Row(x, parts, _same_slots, _put_into_partial)]
     return []
+
+
+def is_foreign(function: types.FunctionType) -> bool:
+    """Whether a function is a library's, or ours."""
+    module = function.__globals__.get("__name__", "") or ""
+    is_ours = module.partition(".")[0] in OURS
+    if "<locals>" in function.__qualname__ and is_ours:
+        return False
+    return is_ours or is_library(function)
 
 
 def is_of_users(kind: type) -> bool:
@@ -308,7 +336,7 @@ def _rows_of_object(x: Any, names: Mentioned) -> tuple[list[_Row], list]:
     if not names.by_text:
         slots = names.of(type(x)).intersection(slots)
     in_slots = {n: getattr(x, n, _MISSING) for n in slots}
-    rows = [_Row(x, had, _has, _put_back)]
+    rows = [_row_of(x, had)]
     if in_slots:
         rows.append(_Row(x, in_slots, _same_slots, _put_slots))
     return rows, [*had.kept.values(), *in_slots.values()]
@@ -318,8 +346,9 @@ def _rows_of_array(x: np.ndarray, names: Mentioned) -> tuple[list[_Row], Collect
     around = [x.base] if names.reaches_around else []
     if x.dtype.hasobject:
         held = items_of(x)
-        return [_Row(x, (x.shape, held), _same_objects, _put_objects)], [*held, *around]
-    rows = [] if is_large(x) else [_Row(x, ArrayContent(x), _has, _put_back)]
+        kept = x.shape, x.flags.writeable, held
+        return [_Row(x, kept, _same_objects, _put_objects)], [*held, *around]
+    rows = [] if is_large(x) else [_row_of(x, ArrayContent(x))]
     return rows, around
 
 
@@ -328,7 +357,8 @@ def _rows_of_tracer(x: Any) -> tuple[list[_Row], Collection]:
     array = x._value
     if x._tape is not CONSTANT or type(array) is not np.ndarray:
         return [], []
-    return [_Row(x, array, _holds_array, _put_into_tracer)], [array]
+    kept = {"_tape": CONSTANT, "_index": x._index, "_value": array}
+    return [_Row(x, kept, _same_slots, _put_slots)], [array]
 
 
 def _rows_of_foreign(x: Any) -> tuple[list[_Row], list]:
@@ -342,7 +372,7 @@ def _rows_of_foreign(x: Any) -> tuple[list[_Row], list]:
     ):
         return [], []
     kept = dict(own)
-    rows, parts = [_Row(own, kept, _same_dict, _put_all)], list(kept.values())
+    rows, parts = [_Row(own, kept, _same_dict, _put_parts)], list(kept.values())
     in_slots = {n: getattr(x, n, _MISSING) for n in slots_of(type(x))}
     if in_slots:
         rows.append(_Row(x, in_slots, _same_slots, _put_slots))
@@ -369,21 +399,25 @@ def _are_same(now: Collection, then: Collection) -> bool:
     return all(map(operator.is_, now, then)) or all(map(same, now, then))
 
 
-def _same_parts(holder: Collection, kept: list) -> bool:
+def _same_parts(kept: list, holder: Collection) -> bool:
     return len(holder) == len(kept) and _are_same(holder, kept)
 
 
-def _same_dict(holder: dict, kept: dict) -> bool:
+def _same_dict(kept: dict, holder: dict) -> bool:
     if len(holder) != len(kept):
         return False
     return not kept or (_are_same(holder, kept) and _are_same(holder.values(), kept.values()))
 
 
-def _has(holder: Any, kept: ReadAttributes | ArrayContent) -> bool:
-    return kept.is_same(holder)
+def _put_parts(kept: Any, holder: Any) -> None:
+    kinds = (list, collections.deque, collections.OrderedDict, dict, set)
+    kind: Any = next(kind for kind in kinds if isinstance(holder, kind))
+    kind.clear(holder)  # a class of the user's may do more
+    put = kind.update if hasattr(kind, "update") else kind.extend
+    put(holder, kept)
 
 
-def _same_slots(holder: Any, kept: dict) -> bool:
+def _same_slots(kept: dict, holder: Any) -> bool:
     for n, value in kept.items():
         now = getattr(holder, n, _MISSING)
         if now is not value and not same(now, value):
@@ -391,57 +425,33 @@ def _same_slots(holder: Any, kept: dict) -> bool:
     return True
 
 
-def _same_registrations(holder: Any, token: object) -> bool:
-    return abc.get_cache_token() == token
-
-
-def _holds_array(holder: Any, array: np.ndarray) -> bool:
-    return holder._tape is CONSTANT and holder._value is array
-
-
-def _put_into_tracer(holder: Any, array: np.ndarray) -> None:
-    holder._tape, holder._index, holder._value = CONSTANT, -1, array
-
-
-def _same_objects(holder: np.ndarray, kept: tuple) -> bool:
-    return holder.shape == kept[0] and _are_same(items_of(holder), kept[1])
-
-
-def _put_objects(holder: np.ndarray, kept: tuple) -> None:
-    holder.shape = kept[0]
-    for place, value in enumerate(kept[1]):
-        holder.view(np.ndarray).flat[place] = value
-
-
-def _put_into_partial(holder: functools.partial, kept: dict) -> None:
-    set_state: Any = getattr(holder, "__setstate__")  # noqa: B009 - unknown to type checkers
-    set_state((*kept.values(), vars(holder)))
-
-
-def _put_parts(holder: Any, kept: list) -> None:
-    kind: Any = list if isinstance(holder, list) else collections.deque
-    kind.clear(holder)  # a class of the user's may do more
-    kind.extend(holder, kept)
-
-
-def _put_all(holder: Any, kept: Any) -> None:
-    kinds = (collections.OrderedDict, dict, set)
-    kind: Any = next(kind for kind in kinds if isinstance(holder, kind))
-    kind.clear(holder)
-    kind.update(holder, kept)
-
-
-def _put_back(holder: Any, kept: ReadAttributes | ArrayContent) -> None:
-    kept.put_back(holder)
-
-
-def _leave(holder: Any, kept: Any) -> None:
-    """Put nothing back: a store into a class ends a recording, and a registration stays."""
-
-
-def _put_slots(holder: Any, kept: dict) -> None:
+def _put_slots(kept: dict, holder: Any) -> None:
     for n, value in kept.items():
         if value is not _MISSING:
             object.__setattr__(holder, n, value)
         elif hasattr(holder, n):
             object.__delattr__(holder, n)
+
+
+def _put_into_partial(kept: dict, holder: functools.partial) -> None:
+    set_state: Any = getattr(holder, "__setstate__")  # noqa: B009 - unknown to type checkers
+    set_state((*kept.values(), vars(holder)))
+
+
+def _same_objects(kept: tuple, holder: np.ndarray) -> bool:
+    is_like = (holder.shape, holder.flags.writeable) == kept[:2]
+    return is_like and _are_same(items_of(holder), kept[2])
+
+
+def _put_objects(kept: tuple, holder: np.ndarray) -> None:
+    holder.shape = kept[0]
+    for place, value in enumerate(kept[2]):
+        holder.view(np.ndarray).flat[place] = value
+
+
+def _same_registrations(token: object, holder: Any) -> bool:
+    return abc.get_cache_token() == token
+
+
+def _leave(kept: Any, holder: Any) -> None:
+    """Put nothing back: a store into a class ends a recording, and a registration stays."""

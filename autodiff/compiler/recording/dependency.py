@@ -1,4 +1,4 @@
-"""Variables outside a function, and what they held while it was recorded."""
+"""Variables outside a function, what they held while it was recorded, and the source of guards."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from autodiff.closures.captured_values import is_empty
-from autodiff.compiler.recording.array_contents import ArrayContent, is_large
 from autodiff.compiler.recording.content_guards import (
     NUMBERS,
     Snapshot,
     is_fixed,
+    is_foreign,
+    of_array,
     same,
 )
 from autodiff.compiler.recording.mentioned_names import Mentioned
+from autodiff.intercept.source.library_code import is_of_library
 
 _MISSING = object()
 
@@ -29,10 +31,8 @@ class Dependency:
         What holds it; None for what cannot become another object (a default, say).
     name : str or None
         Its key in a dict.
-    content : ArrayContent or None
-        What a small array held; None for others.
     inside : Snapshot or None
-        What nests and objects held.
+        What an array, a nest or an object held.
     absent : frozenset of str or None
         Names that the container did not have; None where it had no others than it has.
     bases : tuple or None
@@ -44,8 +44,7 @@ class Dependency:
     """
 
     __slots__ = (
-        "absent", "bases", "container", "content", "inside", "is_global", "label", "name", "owner",
-        "value",
+        "absent", "bases", "container", "inside", "is_global", "label", "name", "owner", "value",
     )  # fmt: skip
 
     def __init__(
@@ -56,8 +55,6 @@ class Dependency:
         self.name = name
         self.value = value
         self.label = label
-        is_array = type(value) is np.ndarray and not value.dtype.hasobject
-        self.content = ArrayContent(value) if is_array and not is_large(value) else None
         self.inside: Snapshot | None = None
         self.is_global = False
         self.absent: frozenset[str] | None = frozenset()
@@ -69,9 +66,8 @@ class Dependency:
         return id(self.container), self.name
 
     def look_inside(self, names: Mentioned) -> None:
-        """Note the content of a container or object, of attributes only those with these names."""
-        if self.content is None or (self.value.base is not None and names.reaches_around):
-            self.inside = Snapshot(self.value, names) or None
+        """Note what is in the variable, of attributes only those with these names."""
+        self.inside = Snapshot(self.value, names) or None
 
     def may_be_written(self) -> bool:
         """Whether the variable may hold something that can be written into."""
@@ -105,9 +101,7 @@ class Dependency:
             return True
         if self.bases is not None:
             return self.value.__mro__ is not self.bases
-        if self.inside is not None:
-            return self.inside.has_changed()
-        return self.content is not None and not self.content.is_same(self.value)
+        return self.inside is not None and self.inside.has_changed()
 
     def now(self) -> Any:
         """Return the present value of the variable."""
@@ -125,41 +119,56 @@ class Dependency:
             type.__setattr__(self.owner, str(self.name), self.value)
         elif is_other:
             self.bind(self.value)
-        return self._undo_content() or is_other
+        has_changed = self.inside is not None and self.inside.undo()
+        return has_changed or is_other
 
-    def _undo_content(self) -> bool:
+    def checks(self, names: Any, given: Any) -> list[str]:
+        """Return the statements that check whether the variable has changed.
+
+        `names` gives names to the objects in them. Of the function `given` the code is known.
+        """
+        if self.absent is None:
+            kept = names.of(self.container, "attributes")
+            return [_mismatch_if(f"len({kept}) != {len(self.container)}")]
+        if self.absent:
+            keys, absent = names.of(self.container.keys(), "there"), names.of(self.absent, "absent")
+            return [_mismatch_if(f"not {keys}.isdisjoint({absent})")]
+        checks = []
+        is_its_name = self.name is not None and self.name == getattr(self.value, "__name__", None)
+        value = names.of(self.value, self.name if is_its_name else "outer")
+        if self.container is not None:
+            kept = names.of(self.container, "cell" if self.name is None else "globals_")
+            shown = f"{kept}.cell_contents" if self.name is None else f"{kept}.get({self.name!r})"
+            checks.append(f"{shown} is not {value}")
+        if self.value is given is not None:
+            return list(map(_mismatch_if, checks))
+        if isinstance(self.value, types.FunctionType) and not is_foreign(self.value):
+            # autoreload replaces its code
+            parts = ("__code__", "__defaults__", "__kwdefaults__")
+            pairs = [(f"{value}.{p}", names.of(getattr(self.value, p), "had")) for p in parts]
+            checks.append(" or ".join(f"{now} is not {then}" for now, then in pairs))
+            for key, default in (self.value.__kwdefaults__ or {}).items():
+                now = f"{value}.__kwdefaults__.get({key!r})"
+                checks.append(f"{now} is not {names.of(default, 'had')}")
+        if self.bases is not None and not is_of_library(self.value):
+            checks.append(f"{value}.__mro__ is not {names.of(self.bases, 'bases')}")
         if self.inside is not None:
-            return self.inside.undo()
-        if self.content is None or self.content.is_same(self.value):
-            return False
-        self.content.put_back(self.value)
-        return True
+            checks += self.inside.checks(value, names)
+        return list(map(_mismatch_if, checks))
 
 
-class LargeArrays:
-    """The large arrays in the variables outside a function, with copies of their contents.
+def _mismatch_if(condition: str) -> str:
+    return f"if {condition}: return MISMATCH"
 
-    What the function computes from such an array alone is a constant of the program, so a program
+
+def large_arrays(outside: list[Dependency]) -> list[Dependency]:
+    """Return the large arrays in variables as variables of their own, to be compared once each.
+
+    What a function computes from such an array alone is a constant of the program, so a program
     compares the array at each call. If the function writes into it, there is no program.
-
-    Parameters
-    ----------
-    outside : list of Dependency
-        The variables.
     """
-
-    def __init__(self, outside: list[Dependency]) -> None:
-        found = {id(x): (d.label, x) for d in outside if d.inside for x in d.inside.large}
-        self._held = [(label, x, ArrayContent(x)) for label, x in found.values()]
-
-    def undo(self) -> list[str]:
-        """Put back what has been written into them; return the names of those variables."""
-        changed = [held for held in self._held if not held[2].is_same(held[1])]
-        for _, x, content in changed:
-            content.put_back(x)
-        return [label for label, _, _ in changed]
-
-    def checks(self, names: Any) -> list[str]:
-        """Return the statements that compare them with their copies."""
-        held = [(names.of(c.is_same, "is_same"), names.of(x, "outer")) for _, x, c in self._held]
-        return [f"if not {is_same}({x}): return MISMATCH" for is_same, x in held]
+    found: dict[int, Dependency] = {}
+    for d in outside:
+        for x in d.inside.large if d.inside else ():
+            found.setdefault(id(x), Dependency(None, None, x, d.label)).inside = of_array(x)
+    return list(found.values())

@@ -15,9 +15,10 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from autodiff.closures.code_mentions import read_globally
 from autodiff.compiler.recording.content_guards import OURS
 from autodiff.intercept.source.library_code import is_of_library
-from autodiff.intercept.source.rewritten_code import given_in, read_globally
+from autodiff.intercept.source.rewritten_code import given_in
 from chainrules_core import frule, rrule
 from chainrules_core.interpreter.places import MADE_HERE, codes_in, folder_of, is_library_file
 

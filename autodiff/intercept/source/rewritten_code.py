@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import dis
 import types
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from autodiff import caches
+from autodiff.closures.code_mentions import mentions_of, read_globally
 from autodiff.intercept.source import find_source, rewriter
 from autodiff.intercept.source.library_code import is_library
 from autodiff.intercept.source.set_displays import with_constants_of
@@ -91,7 +91,7 @@ def give(functions: Iterable[types.FunctionType], names: set[str]) -> bool:
         code, before = g.__code__, given_to(g.__code__)
         new = names & read_globally(code) - before
         new = {name for name in new if "__" not in name}  # it may be written in another way
-        new -= {name for inner in codes_in(code) for name in _bound_in(inner)} if new else set()
+        new -= _bound_in(code) if new else set()
         if new and not is_made(code):
             caches.keep_with(_given, code, before | new)
             _rewritten.pop(id(code), None)
@@ -99,20 +99,13 @@ def give(functions: Iterable[types.FunctionType], names: set[str]) -> bool:
     return changed
 
 
-def read_globally(code: types.CodeType) -> set[str]:
-    """Return the names that code, and what is nested in it, looks up among the globals."""
-    codes = codes_in(code)
-    return {i.argval for c in codes for i in dis.get_instructions(c) if i.opname in _READING}
-
-
-_READING = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 _BINDING = ("STORE_GLOBAL", "STORE_NAME", "DELETE_GLOBAL", "DELETE_NAME")
 
 
 def _bound_in(code: types.CodeType) -> set[str]:
-    """Return the names that code binds, or that a function around it binds."""
-    stored = {i.argval for i in dis.get_instructions(code) if i.opname in _BINDING}
-    return stored.union(code.co_varnames, code.co_cellvars, code.co_freevars)
+    """Return the names that code, or a function in it or around it, binds."""
+    names = [(*c.co_varnames, *c.co_cellvars, *c.co_freevars) for c in codes_in(code)]
+    return mentions_of(code).of(*_BINDING).union(*names)
 
 
 _LOOPS = (ast.For, ast.While, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)

@@ -144,6 +144,44 @@ def test_what_a_global_holds_is_seen(monkeypatch):
             np.testing.assert_allclose(pull(SEED, 0.0, POINT)[1][0], 1.5 * scale * SEED)
 
 
+class Law:
+    """A callable object with a number."""
+
+    def __init__(self, rate):
+        self.rate = rate
+
+    def __call__(self, y):
+        return self.rate * y
+
+
+def scaled(y):
+    return scaled.factor * y
+
+
+scaled.factor = 2.0
+LAW, LAWS = Law(2.0), {"first": [Law(2.0)]}
+
+
+@pytest.mark.parametrize("f, change", [
+    (lambda values, t, y: values[0] * LAW(y), lambda x: setattr(LAW, "rate", x)),
+    (lambda values, t, y: values[0] * LAWS["first"][0](y),
+     lambda x: setattr(LAWS["first"][0], "rate", x)),
+    (lambda values, t, y: values[0] * scaled(y), lambda x: setattr(scaled, "factor", x)),
+    (lambda values, t, y: values[0] * LAW(y), lambda x: globals().update(LAW=Law(x))),
+])  # fmt: skip
+def test_what_shared_programs_read_is_compared(f, change):
+    """The program belongs to all derivatives of functions with this code."""
+    first = CONFIG.repeated("pullback", closed(f, 1.5), (1,))
+    for rate in (2.0, 3.0, 5.0):
+        change(rate)
+        for pull in (first, CONFIG.repeated("pullback", closed(f, 1.5), (1,))):
+            for _ in range(20):
+                (value_bar,), (bar,) = pull(SEED, 0.7, POINT)
+                np.testing.assert_allclose(bar, 1.5 * rate * SEED)
+                np.testing.assert_allclose(value_bar, rate * SEED @ POINT)
+    change(2.0)
+
+
 class Model:
     def __init__(self, k):
         self.k = k
