@@ -472,6 +472,7 @@ def is_builtin_rule(rule: Any) -> bool:
     """Whether a rule belongs to `chainrules`, and not to the user."""
     partials = rule.partials[0] if isinstance(rule, ScalarRule) else ()
     written = (*getattr(rule, "adjoints", ()), *[p.function for p in partials])
-    function = getattr(rule, "function", None) or next(filter(None, written), None)
+    own = getattr(rule, "function", None) or getattr(rule, "body", None)  # of a decomposition
+    function = own or next(filter(None, written), None)
     author = getattr(function, "without_lists", function)
     return (getattr(author, "__module__", None) or "").partition(".")[0] == "chainrules"

@@ -441,8 +441,9 @@ def kind_of_result(f: Callable, kinds: list[Kind], options: dict[str, Kind] | No
     options = options or {}
     try:
         kind = _kind_of_some_size(f, kinds, options)
-        if kind.ones:  # an axis may have length 1 only because the samples are small
-            kind = kind._replace(ones=kind.ones & _kind_of_calls(f, kinds, options, 3).ones)
+        if kind.ones:  # an axis may have length 1 only because samples are short, as in x[1::2]
+            longer = _kind_of_calls(f, kinds, options, _LARGER + 3)
+            kind = kind._replace(ones=kind.ones & longer.ones)
         return kind
     except UnsupportedError:
         if not any(kind.ones for kind in (*kinds, *options.values())):

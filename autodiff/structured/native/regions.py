@@ -171,7 +171,12 @@ class NativeProgram:
         except UnsupportedError as error:
             return str(error)
         within = [k for k, x in enumerate(nodes) if isinstance(x, (For, While)) or _has_lists(x)]
-        return self._region(nodes[within[0] : within[-1] + 1], self.names.lists)
+        why = self._region(nodes[within[0] : within[-1] + 1], self.names.lists)
+        if why is None or within[-1] + 1 == len(nodes):
+            return why
+        # A value may have no form in which it leaves machine code, such as a truth value of one
+        # class or another: what reads it may be part of the region, too.
+        return why if self._region(nodes[within[0] :], self.names.lists) else None
 
     def _check_lists(self) -> None:
         """Find the types of lists that are arguments, and check those and the types of results.

@@ -536,12 +536,12 @@ class CallReader(SequenceReader):
     def _call_builtin(self, f: Callable, args: list[Any]) -> Any:
         if f is len and len(args) == 1:
             return self._length_of(*args)
+        if f is np.ndim and len(args) == 1 and _is_number_or_array(args[0]):
+            return self.const(args[0].kind.ndim)
         if f is isinstance and len(args) == 2:
             return self._is_instance(*args)
-        if f is type and len(args) == 1 and type(args[0]) is Value and args[0].kind.is_known:
-            return self.const(type(known(args[0])))
-        if f is type and len(args) == 1 and len(classes := _classes_of(args[0])) == 1:
-            return self.const(*classes)
+        if f is type and len(args) == 1 and (cls := _class_of(args[0])) is not None:
+            return self.const(cls)
         if f is getattr and len(args) == 2 and type(name := known(self.pack(args[1]))) is str:
             return self.read_attribute(args[0], name)
         if f is hasattr and len(args) == 2:
@@ -683,6 +683,14 @@ def _classes_of(x: Any) -> frozenset[type]:
     return frozenset() if cls is None else frozenset([cls])
 
 
+def _class_of(x: Any) -> type | None:
+    """Return the class of a constant, number, array, list, tuple or dict, if it is known."""
+    if type(x) is Value and x.kind.is_known:
+        return type(known(x))
+    classes = _classes_of(x)
+    return next(iter(classes)) if len(classes) == 1 else None
+
+
 def _is_iterable(x: Any) -> bool:
     """Whether this is a list, deque, tuple, range, array or dict, which a list can be made of."""
     if type(x) is Value:
@@ -697,6 +705,10 @@ def _has_rows(x: Any) -> bool:
 def _has_parts(x: Any) -> bool:
     """Whether this is a tuple as one value: a shape, or integers."""
     return type(x) is Value and bool(x.kind.parts)
+
+
+def _is_number_or_array(x: Any) -> bool:
+    return type(x) is Value and (x.kind.is_scalar or x.kind.is_array)
 
 
 def _is_number(x: Any) -> bool:

@@ -77,6 +77,7 @@ from autodiff.structured.reading.recursion import (
     nonlocal_names,
 )
 from autodiff.structured.reading.scopes import LocalFunction, Scope
+from chainrules_core.define import STEPS
 
 if TYPE_CHECKING:
     from autodiff.structured.list_arguments import ListArgument
@@ -374,7 +375,8 @@ class FunctionReader(DerivativeReader):
     ) -> tuple[ast.FunctionDef | ast.Lambda, Scope, dict[str, Callable[[], Any]]]:
         """Return the definition of another function, a scope for a call, and its defaults."""
         is_others = is_ours(function) or is_library(function)
-        is_decomposition = (function.__module__ or "").startswith(f"{libraries.__name__}.")
+        module = function.__module__ or ""
+        is_decomposition = module.startswith(f"{libraries.__name__}.") or function in STEPS.values()
         if is_others and not is_decomposition and not self._is_slope(function):
             raise UnsupportedError(f"{function.__name__} of a library")
         self.decomposed.add(function)

@@ -123,7 +123,7 @@ class LinearAlgebra(ArrayCreation):
         e, code = self.elementwise, self.code
         given = {name: x.x if isinstance(x, StaticValue) else None for name, x in options.items()}
         lower, trans = given.pop("lower", False), given.pop("trans", 0)
-        if given or type(lower) is not bool or trans not in (0, 1, "N", "T"):
+        if given or type(lower) is not bool or trans not in (0, 1, 2, "N", "T", "C"):
             raise UnsupportedError("this triangular system")
         kinds = {dtype_of(x) for x in (a, y)}
         if kinds != {np.dtype(float)} or len(a.shape) != 2 or len(y.shape) > 2:
@@ -140,7 +140,7 @@ class LinearAlgebra(ArrayCreation):
             code.exit_if(code.b.not_(is_finite))
         m = y.shape[1] if is_matrix else code.whole(1)
         blas.solve_triangle(
-            code, copy.address, result.address, a.shape[0], m, lower, trans in (1, "T")
+            code, copy.address, result.address, a.shape[0], m, lower, trans not in (0, "N")
         )
         return e.materialize(e.transposed(result), self.store) if is_matrix else result
 

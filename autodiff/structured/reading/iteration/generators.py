@@ -17,7 +17,7 @@ from autodiff.structured.reading.iteration.iterators import is_iterator_maker
 from autodiff.structured.reading.jumps import COMPOUND, classes_in, with_bodies
 from autodiff.structured.reading.libraries.iterator_decompositions import GENERATORS, READ_AHEAD
 from autodiff.structured.reading.parameters import ParameterReader
-from autodiff.structured.reading.scopes import LocalFunction
+from autodiff.structured.reading.scopes import LocalFunction, SuperProxy
 
 ENDED = ".ended"
 """A variable of a generator: whether the loop over it was left, so that it must return."""
@@ -50,9 +50,12 @@ class GeneratorReader(ParameterReader):
             return (GENERATORS[called],)
         if isinstance(node.func, ast.Attribute):
             owner = self._without_calls(node.func.value)
-            if not is_object(owner):
+            if type(owner) is SuperProxy:
+                f, owner = self.first_attribute(owner.classes, node.func.attr), owner.owner
+            elif is_object(owner):
+                f = self.of_class(class_of(owner), node.func.attr)
+            else:
                 return None
-            f = self.of_class(class_of(owner), node.func.attr)
             return (f, owner) if self._yields(f) else None
         f = self.expression(node.func) if isinstance(node.func, ast.Name) else None
         f = known(f) if type(f) is Value else f
@@ -64,8 +67,10 @@ class GeneratorReader(ParameterReader):
         return f if self._yields(f) else None
 
     def _without_calls(self, node: ast.expr) -> Any:
-        """Read a name or attribute of objects without calling a property; else return None."""
-        if isinstance(node, ast.Name):
+        """Read a name, `super()` or attribute of objects, no property; else return None."""
+        if isinstance(node, ast.Name) or (
+            isinstance(node, ast.Call) and self.callee(node) is super
+        ):
             return self.expression(node)
         owner = self._without_calls(node.value) if isinstance(node, ast.Attribute) else None
         if not is_object(owner) or type(self.of_class(class_of(owner), node.attr)) is property:  # type: ignore[attr-defined] # an attribute

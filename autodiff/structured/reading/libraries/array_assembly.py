@@ -34,12 +34,12 @@ def _are_rows(v: Any) -> bool:
 
 
 def _are_indices(v: Any) -> bool:
-    """Whether this is a vector, or a non-empty list or tuple, of integers."""
+    """Whether this is a vector, or a non-empty list or tuple, of integers, or a mask."""
     if isinstance(v, tuple):
         return bool(v) and all(is_integer(part) for part in v)
     if type(v) is Value and v.kind.parts:
         return all(p.is_integral and p.classes.isdisjoint({bool, np.bool_}) for p in v.kind.parts)
-    return type(v) is Value and v.kind.letter in ("i", "u") and v.kind.ndim == 1
+    return type(v) is Value and v.kind.letter in ("b", "i", "u") and v.kind.ndim == 1
 
 
 def _widths(v: Any, named: dict[str, Any]) -> Any:
@@ -84,22 +84,29 @@ def block(rows: Any) -> Any:
     return np.concatenate([np.concatenate(row, axis=1) for row in rows])
 
 
+def _positions(a: Any) -> Any:
+    """Return the indices that an index or a mask selects."""
+    x = np.array(a)
+    return np.flatnonzero(x) if x.dtype.kind == "b" else x
+
+
 @decomposes(np.ix_, a=_indices)
 def ix_1(a: Any) -> Any:
     """Compute `numpy.ix_` for one axis."""
-    return (np.array(a),)
+    return (_positions(a),)
 
 
 @decomposes(np.ix_, a=_indices, b=_indices)
 def ix_2(a: Any, b: Any) -> Any:
     """Compute `numpy.ix_` for two axes."""
-    return np.array(a)[:, None], np.array(b)[None, :]
+    return _positions(a)[:, None], _positions(b)[None, :]
 
 
 @decomposes(np.ix_, a=_indices, b=_indices, c=_indices)
 def ix_3(a: Any, b: Any, c: Any) -> Any:
     """Compute `numpy.ix_` for three axes."""
-    return np.array(a)[:, None, None], np.array(b)[None, :, None], np.array(c)[None, None, :]
+    x, y, z = _positions(a), _positions(b), _positions(c)
+    return x[:, None, None], y[None, :, None], z[None, None, :]
 
 
 # -- padding ---------------------------------------------------------------------------------------

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from autodiff.autocompile.pure_functions import is_written_into
 from autodiff.structured.form.function_ir import Items
 from autodiff.structured.form.kinds import UnsupportedError, samples
 from autodiff.structured.form.known_functions import (
     function_of,
+    has_users_rule,
     is_builtin_rule,
     is_of_special,
     is_of_ufunc,
@@ -24,6 +27,7 @@ from autodiff.structured.reading.libraries import (  # noqa: F401 # they fill th
 )
 from autodiff.structured.reading.libraries.argument_checks import DECOMPOSITIONS
 from chainrules_core import rrule
+from chainrules_core.define import STEPS, STEPS_OF_ARRAYS
 from chainrules_core.registry.entries import key_of
 
 JOINS_VECTORS = frozenset({np.concatenate, np.hstack})
@@ -63,7 +67,23 @@ def decomposed(
             is_step = made.function is numpy_decompositions.round_to_integers
             is_one = f is np.full or _has_own_rule(f, args, options, is_step)
             return (made.function, given) if is_one else None
-    return None
+    return _in_steps(f, args, options)
+
+
+def _in_steps(
+    f: Any, args: list, options: dict[str, Any]
+) -> tuple[Callable, dict[str, Any]] | None:  # fmt: skip
+    """Return the steps that the rules describe a function by, such as solutions with a factor."""
+    if has_users_rule(f):  # this also loads the rules of SciPy, with their steps
+        return None
+    steps = None if f in STEPS_OF_ARRAYS else STEPS.get(f)
+    if steps is None:
+        return None
+    try:
+        given = inspect.signature(steps).bind(*args, **options).arguments
+    except TypeError:
+        return None
+    return None if any(map(is_written_into, given)) else (steps, given)
 
 
 def _has_own_rule(f: Any, args: list, options: dict[str, Any], is_step: bool) -> bool:

@@ -346,8 +346,8 @@ def triangular(op: Op) -> tuple[bool, bool] | None:
         name: known(v) if v.kind.is_known else None for name, v in op.options.items()
     }
     lower, trans = given.pop("lower", False), given.pop("trans", 0)
-    is_known = type(lower) is bool and trans in (0, 1, "N", "T") and not given
-    return (lower, trans in (1, "T")) if is_known else None
+    is_known = type(lower) is bool and trans in (0, 1, 2, "N", "T", "C") and not given
+    return (lower, trans not in (0, "N")) if is_known else None
 
 
 def _is_plain(op: Op) -> bool:

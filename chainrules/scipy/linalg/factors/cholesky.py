@@ -88,8 +88,8 @@ def cho_solution(c: Any, b: Any, lower: bool) -> Any:
 @in_steps(cho_solution)
 def cho_solution_in_steps(c: Any, b: Any, lower: bool) -> Any:
     first, second = (0, 2) if lower else (2, 0)
-    x = linalg.solve_triangular(c, b, first, lower)
-    return linalg.solve_triangular(c, x, second, lower)
+    x = linalg.solve_triangular(c, b, trans=first, lower=lower)
+    return linalg.solve_triangular(c, x, trans=second, lower=lower)
 
 
 @in_steps(linalg.cho_factor)
@@ -130,6 +130,15 @@ def cho_solution_rule(c, b, *, lower):
 
 
 @in_steps(linalg.cho_solve)
+def cho_solve_in_steps(
+    c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    c, lower = c_and_lower
+    if np.ndim(c) != 2:
+        return NotImplemented
+    return cho_solution_in_steps(np.asarray(c), np.asarray(b), bool(np.all(lower)))
+
+
 @decompose(linalg.cho_solve)
 def cho_solve_body(c_and_lower, b, overwrite_b=False, check_finite=True):
     c, lower = c_and_lower

@@ -102,6 +102,17 @@ def triangular_systems_of_constants(a, b):
     return total
 
 
+def solutions_with_a_factor(a, b):
+    upper = scipy.linalg.cho_factor(a @ a.T + np.eye(3))
+    c, lower = scipy.linalg.cho_factor(b @ b.T + np.eye(3), lower=True)
+    total, x = 0.0, a[0]
+    for k in range(3):
+        x = np.tanh(x) + scipy.linalg.cho_solve(upper, b[k] + x)
+        b = 0.5 * b + scipy.linalg.cho_solve((c, lower), b, check_finite=False)
+        total = total + x @ scipy.linalg.cho_solve((np.linalg.cholesky(a @ a.T), True), b[0])
+    return total + np.sum(b**2)
+
+
 def spectra(a, b):
     total = 0.0
     for k in range(3):
@@ -119,7 +130,7 @@ def spectra(a, b):
     [
         solutions, of_constants, of_matrices_that_stay, of_growing_matrices, filtered,
         determinants, logarithms_of_determinants, triangular_systems,
-        triangular_systems_of_constants, spectra,
+        triangular_systems_of_constants, solutions_with_a_factor, spectra,
     ],
 )  # fmt: skip
 def test_machine_code(f: Callable, runs: list[str], check_machine_code: Callable) -> None:

@@ -65,6 +65,33 @@ def along_axes(m: Any, v: Any) -> Any:
     return s
 
 
+def every_second(m: Any, v: Any) -> Any:
+    x, s = m.ravel() * v[0], 0.0
+    n = len(x)
+    while n >= 8:
+        even, odd, few = x[:n:2], x[1:n:2], x[: n // 2 : 3]
+        for i, c in enumerate(v):
+            if i % 2:
+                odd[:-1] += c * (even[:-1] + even[1:])
+                odd[-1] += 2 * c * even[-1]
+            else:
+                even *= np.cos(c)
+            s = s + np.sum(few**2)
+        x[:n] = np.concatenate([even, odd])
+        n //= 2
+    return s + np.sum(x * np.arange(float(len(x))))
+
+
+def without_one(m: Any, v: Any) -> Any:
+    s = 0.0
+    for i in range(4):
+        keep = np.arange(4) != i
+        a = m[i % 3] * v
+        x = np.linalg.solve(a[np.ix_(keep, keep)] + 3.0 * np.eye(3), a[keep, i])
+        s = s + x @ v[keep] + np.sum(a[np.ix_(keep, [i, 0])] ** 2)
+    return s
+
+
 def errors(m: Any, v: Any) -> Any:
     s = 0.0
     for i in range(4):
@@ -104,8 +131,12 @@ V = np.sin(np.arange(1.0, 5.0))
 
 
 @pytest.mark.parametrize(
-    "f", [products, shapes, orders, along_axes, errors, special, views_of_what_has_no_name]
-)
+    "f",
+    [
+        products, shapes, orders, along_axes, every_second, without_one, errors, special,
+        views_of_what_has_no_name,
+    ],
+)  # fmt: skip
 def test_gradients(f: Callable, check_machine_code: Callable) -> None:
     for m in (M, M[::-1]):
         check_machine_code(f, lambda m=m: (m, V), rtol=1e-11, atol=1e-12)

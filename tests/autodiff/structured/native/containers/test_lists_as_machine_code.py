@@ -41,6 +41,21 @@ def written_items(a, b):
     return sum(m) + v[0] * v[1]
 
 
+def log_of_sum(*xs):
+    most = max(xs)
+    return most + math.log(sum(math.exp(x - most) for x in xs)) if most > -1e29 else most
+
+
+def compared_behind_the_loop(a, b):
+    best, other = [-1e30] * 10, [-1e30] * 10
+    best[0] = 0.0
+    for i in range(4):
+        for j in range(1, 10):
+            best[j] = a[j] + log_of_sum(best[j - 1], other[j - 1] * b[i])
+            other[j] = log_of_sum(best[j] + b[i], other[j])
+    return log_of_sum(best[9], other[9], best[8])
+
+
 def lists_of_lists(a, b):
     table = []
     for i in range(len(a)):
@@ -198,6 +213,7 @@ def repeated_and_counted(a, b):
 
 
 PROGRAMS = [
+    compared_behind_the_loop,
     repeated_and_counted,
     rows_replaced,
     joined_pieces,

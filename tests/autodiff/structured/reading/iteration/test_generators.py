@@ -127,8 +127,38 @@ def one_in_another(x: Any) -> Any:
     return total
 
 
+class Bond:
+    def __init__(self, coupon: Any) -> None:
+        self.coupon = coupon
+
+    def flows(self) -> Iterator[tuple[int, Any]]:
+        for k in range(1, 4):
+            yield k, self.coupon * k
+
+    def price(self, y: Any) -> Any:
+        return sum(c * np.exp(-y * k) for k, c in self.flows())
+
+
+class StepBond(Bond):
+    def flows(self) -> Iterator[tuple[int, Any]]:
+        for k, c in super().flows():
+            if k > 2:
+                return
+            yield k, c * (1 + 0.1 * k)
+
+
+def of_the_base_class(x: Any) -> Any:
+    bond, total = StepBond(x[0]), 0.0
+    for i in range(len(x)):
+        for k, c in bond.flows():
+            total = total + c * x[i] ** k
+        total = total + bond.price(x[i])
+    return total
+
+
 @pytest.mark.parametrize(
-    "f", [broken, breaks_inside, returns, handed_on, of_a_method, one_in_another],
+    "f", [broken, breaks_inside, returns, handed_on, of_a_method, one_in_another,
+          of_the_base_class],
     ids=lambda f: f.__name__,
 )  # fmt: skip
 def test_gradients(f: Callable, check_sweep: Callable, check_with_machine_code: Callable) -> None:

@@ -187,7 +187,8 @@ def assembled(x: Any, w: Any) -> Any:
     total = 0.0
     m = np.zeros((7, 7))
     for k in range(5):
-        at = [k, k + 1]
+        at, mask = [k, k + 1], np.arange(7) > k
+        total += np.sum(m[np.ix_(mask, at)] * w[k]) + np.sum(m[np.ix_(mask, ~mask)] ** 2)
         m[np.ix_(at, at)] += w[k] * np.array([[1.0, -1.0], [-1.0, 1.0]])
         m[np.ix_([k], np.arange(k, 7))] = w[k] * 0.5 + m[np.ix_(at, [0, 2])][1, 1]
         total += np.sum(

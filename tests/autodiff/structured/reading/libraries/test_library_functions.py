@@ -35,7 +35,7 @@ def vectors(x: Any) -> Any:
         v = x[k]
         total += scipy.special.logsumexp(v) * scipy.special.softmax(v)[k]
         total += np.sum(np.insert(v, 2, 1.5) * np.arange(7.0)) + np.partition(v, 3)[3]
-        total += np.take(v, [0, 4]).sum() * np.digitize(0.2, [0.1, 0.3])
+        total += np.take(v, [0, 4]).sum() * np.digitize(0.2, [0.1, 0.3]) * np.ndim(v)
         total += np.sum(np.ediff1d(v) ** 2) + np.take_along_axis(v, np.argsort(v), axis=0)[1]
     return total
 
