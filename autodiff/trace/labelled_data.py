@@ -32,8 +32,14 @@ TABLES_OF = {"pandas": (("Series", "DataFrame"), "autodiff.numpy_api.pandas_colu
 """Package → names of such classes, and the module that knows about them."""
 
 
+def module_of(kind: type) -> str:
+    """Return the module that defines a class; empty for a metaclass that says it of its classes."""
+    module: object = kind.__module__
+    return module if isinstance(module, str) else ""
+
+
 def load_table(kind: type) -> None:
     """Import what is known about a class of another package, which is imported itself."""
-    names, module = TABLES_OF.get(kind.__module__.partition(".")[0], ((), ""))
+    names, module = TABLES_OF.get(module_of(kind).partition(".")[0], ((), ""))
     if kind.__name__ in names:
         importlib.import_module(module)

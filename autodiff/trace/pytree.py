@@ -19,7 +19,7 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.errors import system_of
-from autodiff.trace.labelled_data import TABLES, load_table
+from autodiff.trace.labelled_data import TABLES, load_table, module_of
 from autodiff.trace.tracer import FloatTracer, Tracer, bare
 from chainrules_core import (
     AbstractZero,
@@ -131,7 +131,7 @@ def _has_fields(kind: type) -> bool:
     if in_class(kind, "__dataclass_fields__") is not None or kind is types.SimpleNamespace:
         return True
     return not (
-        (kind.__module__.partition(".")[0] in _FOREIGN and not _holds_values(kind))
+        (module_of(kind).partition(".")[0] in _FOREIGN and not _holds_values(kind))
         or issubclass(kind, (type, enum.Enum, BaseException))
         or is_made_in_c(kind)
         # Its __call__ is C code: a compiled function (of numba, say).
@@ -209,7 +209,7 @@ _WITH_VALUES = (
 
 def is_sparse(kind: type) -> bool:
     """Whether a class is a sparse array: a constant pattern, and entries to perturb."""
-    return kind.__module__.startswith("scipy.sparse.") and is_sparse_class(kind)
+    return module_of(kind).startswith("scipy.sparse.") and is_sparse_class(kind)
 
 
 def entries_at(x: Any, x_bar: Any) -> Any:

@@ -5,7 +5,9 @@ Each traced call asks, so this stands apart from the reader, which is imported a
 
 from __future__ import annotations
 
+import abc
 import collections
+import inspect
 import types
 import weakref
 from typing import Any
@@ -21,14 +23,18 @@ TANGENT_MARK = "__is_tangent__"
 
 def is_plain_class(cls: type) -> bool:
     """Whether a class is the user's, and its objects have a dict of attributes and no slots."""
-    return is_constructible(cls) and not any("__slots__" in vars(base) for base in cls.__mro__)
+    bases = [base for base in cls.__mro__ if base is not abc.ABC]
+    return is_constructible(cls) and not any("__slots__" in vars(base) for base in bases)
 
 
 def is_constructible(cls: type) -> bool:
-    """Whether a class is the user's, and does not customize making objects or their attributes."""
-    *own, last = cls.__mro__
+    """Whether a class is the user's, and does not customize making objects or their attributes.
+
+    Of an abstract class no objects can be made, of those derived from it they can.
+    """
+    *own, last = [base for base in cls.__mro__ if base is not abc.ABC]
     return (
-        type(cls) is type
+        (type(cls) is type or (type(cls) is abc.ABCMeta and not inspect.isabstract(cls)))
         and last is object
         and bool(own)
         and not any(is_of_library(base) or customizes_attributes(base) for base in own)

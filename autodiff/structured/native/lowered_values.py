@@ -99,6 +99,11 @@ def is_word(kind: Kind) -> bool:
     return kind.is_scalar or kind.is_text or (kind.is_member and len(kind.classes) == 1)
 
 
+def is_opaque(kind: Kind) -> bool:
+    """Whether values of this kind are objects that only Python reads: random generators."""
+    return not (is_word(kind) or kind.is_member or kind.has_memory or kind.parts or kind.is_known)
+
+
 def is_whole(kind: Kind) -> bool:
     """Whether numbers are integers of 64 bits, whose overflow is detected."""
     return kind.classes <= _INTEGERS

@@ -38,7 +38,9 @@ from autodiff.structured.native.lowered_values import (
     TAGS,
     Array,
     Number,
+    PythonObject,
     has_tag,
+    is_opaque,
     is_word,
     letter_of,
 )
@@ -70,6 +72,8 @@ class NativeFunction:
         The name of the function in the LLVM module.
     params : list of str
         The names that it reads.
+    objects : list of str
+        The parameters that only operations left to Python read, such as random generators.
     results : list of str
         The names that it returns.
     kinds : dict
@@ -87,8 +91,10 @@ class NativeFunction:
         self.params = params
         self.results = results
         self.kinds = kinds
+        known = [x for x in params if x in kinds and x not in results]
+        self.objects = [x for x in known if is_opaque(kinds[x])]
         for x in (*params, *results):
-            if x in lists:
+            if x in lists or x in self.objects:
                 continue
             kind = kinds.get(x)
             if kind is None or not (kind.is_array or is_word(kind)):
@@ -109,6 +115,8 @@ class NativeFunction:
         types: list[Any] = [ctypes.c_void_p, ctypes.c_void_p]
         for x in self.params:
             kind = self.kinds[x]
+            if x in self.objects:
+                continue
             if kind.has_items:
                 types.append(ctypes.c_int64)
                 continue
@@ -132,6 +140,9 @@ def write_prologue(code: FunctionBuilder, function: NativeFunction, statements: 
     memory.begin(code, statements.state, statements.forward)
     for name in function.params:
         kind = function.kinds[name]
+        if name in function.objects:
+            statements.bound[name] = PythonObject(f"run.values['given {name}']")
+            continue
         if kind.has_items:
             address = b.inttoptr(next(rest), PTR)
             value: Any = statements.container_at(statements.names.lists[name], address)
@@ -265,6 +276,7 @@ def _caller(function: NativeFunction, compiled: CompiledModule, is_forward: bool
         "byref": ctypes.byref, "Words": results.words, **results.scope,
     }  # fmt: skip
     lines, words = [], ["tape.address", "byref(out)" if results.fields else "None"]
+    given = dict(zip(function.params, names, strict=True))
     for x, kind in zip(names, kinds, strict=True):
         checks, values = _argument(x, kind, is_forward, scope)
         lines += checks
@@ -277,6 +289,7 @@ def _caller(function: NativeFunction, compiled: CompiledModule, is_forward: bool
         lines.append("if not ignores_errors(): raise Aside('errors of scipy.special count')")
     lines += ["tape = RunTape()"] if is_forward else []
     lines += ["out = Words()"] if results.fields else []
+    lines += [f"tape.values['given {x}'] = {given[x]}" for x in function.objects]
     lines += [
         f"try: status = f({', '.join(words)})",
         "except Aside: raise",
@@ -300,6 +313,8 @@ def _argument(
 
     The class of a number does not matter in the sweep.
     """
+    if is_opaque(kind):
+        return [], []
     if kind.has_items:
         return [], [x]
     if kind.dtype is not None:

@@ -329,8 +329,13 @@ class CallReader(SequenceReader):
     def _call_ufunc_method(self, f: Value, node: ast.Call) -> Any:
         """Read ``np.subtract.outer(x, y)`` of vectors, ``np.add.reduce(x)`` or `accumulate`."""
         name, at = node.func.attr, node.args[1:2]  # type: ignore[attr-defined]
-        if name == "at" and known(f) is np.add and len(node.args) == 3 and not node.keywords:
+        is_sum = name == "at" and known(f) in (np.add, np.subtract)
+        if is_sum and len(node.args) == 3 and not node.keywords:
             base, value = (self.value(node.args[k]) for k in (0, 2))
+            if known(f) is np.subtract:  # x - y and x + (-y) have the same bits
+                if base.kind.letter == "u":
+                    raise UnsupportedError("np.subtract.at of unsigned integers")
+                value = self.emit_call(np.negative, [value])
             self.add_at(base, at[0], value)
             return self.const(None)
         args = self._displayed(node.args)

@@ -474,3 +474,10 @@ def test_a_tuple_in_two_places_of_a_nest() -> None:
     assert autodiff.tree_add(params, other) == {
         "a": (2.0, 12.0), "b": (3.0, 22.0), "c": [6.0], "d": [6.0], "e": 9.0
     }  # fmt: skip
+
+
+def test_a_class_whose_module_is_no_text() -> None:
+    """The metaclass of Cython's functions says ``__module__`` of its classes alone."""
+    cls = type(np.random.Generator.normal)
+    assert not isinstance(type(cls).__module__, str)
+    assert parts_of(cls) is None

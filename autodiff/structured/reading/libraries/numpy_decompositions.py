@@ -206,6 +206,17 @@ def cross(a: Any, b: Any) -> Any:
     )
 
 
+@decomposes(np.cross, a=floats(1, 2, 3), b=floats(1, 2, 3))
+def cross_rows(a: Any, b: Any) -> Any:
+    """Compute the cross products of the rows of two arrays, which have length 3."""
+    assert a.shape[-1] == 3
+    assert b.shape[-1] == 3
+    x = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
+    y = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
+    z = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    return np.stack([x, y, z], axis=-1)
+
+
 @decomposes(np.kron, a=floats(1), b=floats(1))
 def kron_vectors(a: Any, b: Any) -> Any:
     """Compute the Kronecker product of two vectors."""

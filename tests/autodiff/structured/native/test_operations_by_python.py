@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -82,9 +83,32 @@ def arrays_of_integers(x: Any, m: Any) -> Any:
     return total
 
 
+def draws(x: Any, m: Any) -> Any:
+    """Random generators that are made before the loop, and numbers and arrays drawn in it."""
+    rng, other = np.random.default_rng(3), random.Random(5)
+    total = 0.0
+    for t in range(6):
+        y = x + 0.3 * rng.standard_normal(len(x))
+        if rng.uniform() < 0.6:
+            x = 0.9 * x + 0.1 * y
+        total = total + np.sum(np.sin(y)) * other.gauss(0.0, 1.0) * m[rng.integers(4), t % 4]
+    return total
+
+
+def draws_of_several(x: Any, m: Any) -> Any:
+    """A generator that is replaced in a loop."""
+    rng = np.random.default_rng(3)
+    total = 0.0
+    for t in range(6):
+        if t % 4 == 2:
+            rng = np.random.default_rng(t)
+        total = total + np.sum(np.sin(x * rng.standard_normal(len(x)))) * m[0, t % 4]
+    return total
+
+
 KERNELS = [
     transforms, several_results, stacks, masks_among_indices, in_branches_and_inner_loops,
-    arrays_of_integers,
+    arrays_of_integers, draws,
 ]  # fmt: skip
 
 
@@ -100,7 +124,7 @@ def test_loops_with_operations(f: Callable, check_machine_code: Callable) -> Non
     check_machine_code(f, lambda: (X * 1.0, M * 1.0), rtol=1e-11)
 
 
-@pytest.mark.parametrize("f", KERNELS)
+@pytest.mark.parametrize("f", [*KERNELS, draws_of_several])
 def test_differences_and_other_ways(f: Callable) -> None:
     direction = np.cos(np.arange(32.0))
     dx, dm = direction[:16], direction[16:].reshape(4, 4)
@@ -113,7 +137,7 @@ def test_differences_and_other_ways(f: Callable) -> None:
             assert np.sum(gx * dx) + np.sum(gm * dm) == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize("f", [transforms, stacks, in_branches_and_inner_loops])
+@pytest.mark.parametrize("f", [transforms, stacks, in_branches_and_inner_loops, draws])
 def test_single_precision(f: Callable, made: list[Structured], traced: Callable) -> None:
     given = X.astype(np.float32), M.astype(np.float32)
     for x, y in zip(autodiff.gradient(f, *given), traced(f, *given), strict=True):

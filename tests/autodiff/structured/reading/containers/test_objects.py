@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
 from typing import Any
@@ -213,8 +214,46 @@ def factory(x: Any) -> Any:
     return sum(a.k)
 
 
+class Part(abc.ABC):
+    def __init__(self, k: Any) -> None:
+        super().__init__()
+        self.k = k
+
+    @abc.abstractmethod
+    def force(self, y: Any) -> Any: ...
+
+    def work(self, y: Any) -> Any:
+        return y * self.force(y)
+
+
+class Elastic(Part):
+    def force(self, y: Any) -> Any:
+        return -self.k * y
+
+
+class Worn(Elastic):
+    def force(self, y: Any) -> Any:
+        self.k = 0.9 * self.k
+        return super().force(y) + 0.1
+
+
+class Tired(Part):
+    load = 0.2
+
+    def force(self, y: Any) -> Any:
+        return self.load + self.k
+
+
+def of_abstract_classes(x: Any) -> Any:
+    parts, total = [Elastic(x[0]), Worn(x[1]), Tired(x[2])], 0.0
+    for v in x:
+        for part in parts:
+            total += part.work(v * v)
+    return total
+
+
 READ = [
-    made_in_the_loop, made_in_a_branch,
+    of_abstract_classes, made_in_the_loop, made_in_a_branch,
     recursive_filter, springs, other_dataclasses, two_names, set_in_a_branch, returned,
     changed_once, by_the_defaults_of_init, called, factory,
 ]  # fmt: skip
@@ -388,6 +427,18 @@ NOT_READ = [
 def test_other_objects_are_traced(f: Callable, runs: list[str]) -> None:
     check_gradient(f, X)
     assert f.__name__ not in runs
+
+
+def test_an_abstract_class_has_no_objects() -> None:
+    def f(x: Any) -> Any:
+        part = Part(x[0])  # type: ignore[abstract]
+        for v in x:
+            part.k = part.k * v
+        return part.k
+
+    for _ in range(2):
+        with pytest.raises(TypeError, match="abstract"):
+            gradient(f, X)
 
 
 def test_an_attribute_that_may_not_be_set_is_an_error() -> None:

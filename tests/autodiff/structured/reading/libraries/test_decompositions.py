@@ -32,6 +32,15 @@ def products(x: Any, w: Any) -> Any:
     return np.sum(a * b)
 
 
+def products_of_rows(x: Any, w: Any) -> Any:
+    s, field = x[:, :3] * 1.0, w[3:] * 1.0
+    for k in range(3):
+        h = np.roll(s, 1, axis=0) + np.cross(s, field)
+        s = s - 0.1 * np.cross(h, np.cross(h, s)) + np.cross(x[k, :3], s) * w[k]
+        field = field + 0.1 * np.sum(np.cross(s[:, None], s), axis=(0, 1))
+    return np.sum(s * s) + field[0]
+
+
 def traces(x: Any, w: Any) -> Any:
     m = x[:4, :4] * 0.5
     for _ in range(3):
@@ -203,8 +212,9 @@ def assembled(x: Any, w: Any) -> Any:
 
 PROGRAMS = [
     assembled,
-    ordered, by_methods, parts, differences, products, traces, spreads, slopes, grids, joined,
-    neighbours, increments, frames, bounds, integrals, with_ends, turned_and_rounded,
+    ordered, by_methods, parts, differences, products, products_of_rows, traces, spreads,
+    slopes, grids, joined, neighbours, increments, frames, bounds, integrals, with_ends,
+    turned_and_rounded,
 ]  # fmt: skip
 
 

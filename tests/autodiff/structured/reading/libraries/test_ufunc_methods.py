@@ -137,3 +137,31 @@ def test_a_vector_without_elements():
 
     compiled = compile(lambda x: gradient(f, x, 9, argnums=0))
     assert compiled(0.7) == pytest.approx(gradient(f, 0.7, 9, argnums=0))
+
+
+PLACES = np.array([[0, 3], [3, 3], [4, 1]])
+
+
+def fluxes(x, n):
+    """Sums and differences at places that repeat, of floats, integers and numbers."""
+    a, count = V * x, np.zeros(5, int)
+    for k in range(n):
+        flux = np.sin(a[PLACES[:, 0]] - a[PLACES[:, 1]] * x)
+        np.subtract.at(a, PLACES[:, 0], flux)
+        np.add.at(a, PLACES[:, 1], 0.5 * flux)
+        np.subtract.at(a, [k, k, 0], 0.1 * x)
+        np.subtract.at(count, PLACES[:, 1], 2)
+        a = a * (1.0 + 0.01 * count)
+    return np.sum(a * a * V)
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_sums_and_differences_at_places(native, traced, differences, made, runs, monkeypatch):
+    monkeypatch.setattr(Settings, "native", -1.0 if native else np.inf)
+    for _ in range(2):
+        value, found = value_and_gradient(fluxes, 0.7, 4, argnums=0)
+        assert value == pytest.approx(fluxes(0.7, 4), rel=1e-14)
+        np.testing.assert_allclose(found, traced(lambda x: fluxes(x, 4), 0.7), rtol=1e-12)
+        np.testing.assert_allclose(found, differences(lambda x: fluxes(x, 4), 0.7), rtol=1e-6)
+    assert "fluxes" in runs
+    assert not native or made[0].native is not None
