@@ -1,6 +1,6 @@
 """Programs with statements on whole arrays before, between and behind their loops.
 
-Machine code takes these into one region with the loops if they compute elements or reduce arrays.
+Machine code takes these into one region with the loops, and leaves what has no form to Python.
 The statements write in place, take views, bind variables only on some branch, and return arrays
 that they were given, views of these, or several results.
 """
