@@ -15,10 +15,8 @@ import numpy as np
 from autodiff.structured.callables.recursive_calls import RecursiveCallee
 from autodiff.structured.form.function_ir import Block, For, If, Op, While, blocks_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.form.order import outermost_loops
 from autodiff.structured.native.arrays.array_creation import CREATORS
-from autodiff.structured.native.arrays.reduction_calls import REDUCTIONS
 from autodiff.structured.native.callees import Callees
 from autodiff.structured.native.containers.list_conversion import (
     SCOPE as LIST_SCOPE,
@@ -47,7 +45,6 @@ from autodiff.structured.native.statement_lowering import Statements
 from autodiff.structured.native.symbol_table import SymbolTable
 from autodiff.structured.runtime_library import SCOPE
 from autodiff.structured.writing.program_writer import ProgramWriter
-from autodiff.structured.writing.rules.bound_rules import is_elementwise
 from chainrules_core.interpreter.parsing import tree_of
 
 _MOST_INSTRUCTIONS, _MANY = 40_000, 15_000
@@ -204,19 +201,21 @@ class NativeProgram:
     def _lower(self, nodes: list) -> None:
         """Lower all loops as one region, else each loop or its parts.
 
-        The region has what is between the loops, and the loops over elements before and behind
-        them, which may share loops over memory.
+        The region goes from the first to the last node with loops or computations on whole arrays.
+        If something outside of the loops prevents that, it is left out: first what is before them,
+        then what is behind them.
         """
-        loops = [k for k, x in enumerate(nodes) if isinstance(x, (For, While)) or _starts(x)]
+        loops = [k for k, x in enumerate(nodes) if _loops_in([x]) or _starts(x)]
         if loops:
-            first, end = loops[0], loops[-1] + 1
-            wide = nodes[_begin(nodes, first) : _end(nodes, end)]
-            has_more = self.takes_surroundings and wide != nodes[first:end]
-            if has_more and self._region(wide) is None:
-                self.has_surroundings = True
-                return
-            if len(loops) > 1 and self._region(nodes[first:end]) is None:
-                return
+            first, last = begin, end = loops[0], loops[-1]
+            if self.takes_surroundings:
+                found = [*loops, *[k for k, x in enumerate(nodes) if _computes_elements(x)]]
+                begin, end = min(found), max(found)
+            for k, m in dict.fromkeys([(begin, end), (first, end), (begin, last), (first, last)]):
+                has_more = (k, m) != (first, last)
+                if (has_more or len(loops) > 1) and self._region(nodes[k : m + 1]) is None:
+                    self.has_surroundings = has_more
+                    return
         for node in nodes:
             if isinstance(node, If):
                 self._lower(node.then)
@@ -428,24 +427,6 @@ def _has_lists(node: Any) -> bool:
     return False
 
 
-def _begin(nodes: list, first: int) -> int:
-    """Return where the statements before a loop begin that compute elements of arrays."""
-    found = first
-    while first and isinstance(nodes[first - 1], Block) and not _others(nodes[first - 1]):
-        first -= 1
-        found = first if _computes_elements(nodes[first]) else found
-    return found
-
-
-def _end(nodes: list, end: int) -> int:
-    """Return where the statements behind a loop end that compute elements of arrays."""
-    found = end
-    while end < len(nodes) and not _others(nodes[end]):
-        end += 1
-        found = end if _computes_elements(nodes[end - 1]) else found
-    return found
-
-
 def _calls_on_arrays(node: Any) -> Iterator[Op]:
     ops = (op for block in blocks_of([node]) for op in block.ops)
     return (op for op in ops if op.code == "call" and any(v.kind.is_array for v in op.operands))
@@ -453,14 +434,6 @@ def _calls_on_arrays(node: Any) -> Iterator[Op]:
 
 def _computes_elements(node: Any) -> bool:
     return any(op.f not in CREATORS for op in _calls_on_arrays(node))
-
-
-def _others(node: Any) -> bool:
-    """Whether a node has calls on arrays that are no loops over elements: NumPy's are faster."""
-    return not all(
-        is_elementwise(op) or function_of(op.f) in REDUCTIONS or op.f in CREATORS
-        for op in _calls_on_arrays(node)
-    )
 
 
 def _loops_in(nodes: list) -> int:

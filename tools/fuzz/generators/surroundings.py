@@ -1,6 +1,6 @@
 """Programs with statements on whole arrays before, between and behind their loops.
 
-Machine code takes these into one region with the loops if they compute elements or reduce arrays.
+Machine code takes these into one region with the loops, and leaves what has no form to Python.
 The statements write in place, take views, bind variables only on some branch, and return arrays
 that they were given, views of these, or several results.
 """
@@ -72,6 +72,22 @@ class _Writer:
             f"np.cumsum({one}, axis=1) * 0.2",
             f"np.sort({one}, axis=0)",
             f"np.array({one})",
+            f"np.clip({one}, -0.5, s)",
+            f"np.concatenate([{one}[1:], {other}[:1]])",
+            f"np.roll({one}, 1, axis=0) * {other}",
+            f"np.cumprod(1.0 + 0.1 * {one}, axis=0)",
+            f"({one}[np.argsort({other}[:, 0], kind='stable')])",
+            f"{one} * np.take({other}, np.argmax({one}, axis=1), axis=1)[0, 0]",
+            f"{one} + np.mean({other}[{one} > 0.1]) if np.any({one} > 0.1) else {one}",
+            f"np.einsum('ij,kj,kl->il', {one}, {other}, x) * 0.1",
+            f"np.einsum('ij,ij->i', {one}, {other})[:, None] + {one}",
+            f"np.linalg.solve(x.T @ x + 3.0 * np.eye(x.shape[1]), {one}.T).T",
+            f"np.abs({one} + 0.5j * {other})",
+            f"{one}.reshape(-1)[::-1].reshape(x.shape)",
+            f"np.outer({one}[:, 0], {other}[0])",
+            f"np.convolve({one}[0], [0.2, 0.5, 0.1], 'same')[:x.shape[1]] * {other}",
+            f"np.diff({one}, axis=0, prepend={other}[:1])",
+            f"np.interp({one}, [-1.0, 0.0, 1.5], [0.1, s, 0.3])",
         )
 
     def statement(self) -> list[str]:

@@ -81,6 +81,17 @@ class ArrayCreation:
         """The instruction builder."""
         return self.code.b
 
+    def check_in_loop(self) -> None:
+        """Leave an operation outside of loops to Python: NumPy is faster if arrays are large.
+
+        Raises
+        ------
+        UnsupportedError
+            If no loop is open.
+        """
+        if not self.code.behind:
+            raise UnsupportedError("NumPy is faster for large arrays")
+
     def _copy(self, x: Any) -> Any:
         if isinstance(x, (Array, LazyArray)):
             return self.elementwise.materialize(x, self.store)

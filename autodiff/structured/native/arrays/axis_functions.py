@@ -95,6 +95,7 @@ class AxisFunctions(LinearAlgebra):
 
         Bail out at a NaN, and at equal elements unless `kind` is stable: their order is NumPy's.
         """
+        self.check_in_loop()
         e, code = self.elementwise, self.code
         x = e.as_array(x)
         ndim, k = len(x.shape), getattr(axis, "x", axis)

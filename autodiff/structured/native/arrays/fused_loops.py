@@ -101,6 +101,8 @@ class FusedLoops(ElementLoops):
 
     def as_array(self, x: Array | LazyArray) -> Array:
         """Return an array in memory, which is computed if it is lazy."""
+        if not isinstance(x, (Array, LazyArray)):
+            raise UnsupportedError("something other than an array")
         return x if isinstance(x, Array) else self.materialize(x, memory.SCRATCH)
 
     def transposed(self, x: Any) -> Array:

@@ -98,6 +98,8 @@ class ReductionCalls(TableOperations):
             is_in_both = all(len(own) < 3 and summed[0] in own for own in labels)
             if is_in_both and len(set(kept)) == len(kept):
                 return self._product_by_labels(parts, summed[0], output)
+        if summed and any(c not in own for own, _ in parts for c in sizes):
+            self.check_in_loop()
         order = [*output, *summed]
         views = [self._along_labels(*p, order) for p in parts]
         result = functools.reduce(lambda x, y: self.call(operator.mul, [x, y]), views)

@@ -139,12 +139,45 @@ def sorted_around(a, b):
     return np.sum(np.sort(x * s) * b)
 
 
-@pytest.mark.parametrize("f, is_taken", [(scaled_around, True), (sorted_around, False)])
+def many_kinds_around(a, b):
+    is_large = a > 0.5
+    c = np.cumsum(np.where(is_large, a * b, b))
+    x = np.concatenate([c[2:], b[:2]]) * np.roll(a, 1)
+    s = np.mean(x[is_large])
+    for i in range(len(a)):
+        s += np.sin(x[i]) * b[i]
+    m = np.outer(x, b) @ np.outer(a, x)
+    return s * np.linalg.norm(m) + np.sum(np.interp(a, [0.0, 1.0, s], [0.0, s, 2.0]))
+
+
+def loop_in_a_branch(a, b):
+    x = np.where(a > 0.5, a * b, b)
+    s = 0.0
+    if b[0] > 0.5:
+        for i in range(len(a)):
+            s += np.sin(x[i]) * b[i]
+    else:
+        x = np.cumsum(x)
+    return np.sum(np.maximum(x, s) * a)
+
+
+def stack_around(a, b):
+    m = np.outer(a, b).reshape(7, 7, 1) * a
+    y = np.einsum("kij,kjl->kil", m, np.transpose(m, (0, 2, 1)))
+    s = 0.0
+    for i in range(len(a)):
+        s += np.sin(y[i, 0, 0]) * b[i]
+    return s + np.mean(y)
+
+
+@pytest.mark.parametrize(
+    "f", [scaled_around, sorted_around, many_kinds_around, loop_in_a_branch, stack_around]
+)
 def test_statements_on_whole_arrays_around_a_loop(
-    f: Callable, is_taken: bool, check_machine_code: Callable
+    f: Callable, check_machine_code: Callable
 ) -> None:
     program = check_machine_code(f, lambda: (np.linspace(0.2, 1.4, 7), np.arange(1.0, 8.0)), 1e-11)
-    assert program.native.has_surroundings == is_taken
+    assert program.native.has_surroundings
     assert not program.bailouts
 
 
