@@ -148,8 +148,11 @@ def recorded(
         large = LargeArrays(fixed)
         try:
             tape, inputs, outputs, parameters = attempt()
-            if tape.assumes_no_nan and any(map(_is_nan, leaves_of(outputs.value))):
+            changed = _undo(outside, large)
+            gives_nan = any(map(_is_nan, leaves_of(outputs.value)))
+            if tape.assumes_no_nan and gives_nan and not changed:
                 tape, inputs, outputs, parameters = attempt(strict=True)
+                changed = _undo(outside, large)
             break
         except Exception as error:
             _undo(outside, large)
@@ -158,7 +161,6 @@ def recorded(
             elif isinstance(error, _FINAL) or not varying.follow_less():
                 varying.followed = followed  # what differs is not the reason
                 raise
-    changed = _undo(outside, large)
     if changed:
         raise NotRecordedError(f"{name_of(f)} changes {changed[0]!r}, which is not its own")
     if watch.unseen:
