@@ -120,6 +120,7 @@ nightly: $(VENV)/.installed-test ## what takes hours: all tests with each Python
 	$(MAKE) test-methods ARGS=
 	$(PY) -m tools.fuzz --programs all --modes all --count 2000
 	$(PY) -m tools.fuzz --programs mixed --count 50000
+	$(PY) -m tools.fuzz --programs mixtures --modes observed --count 3000
 	$(PY) -m tools.fuzz.compiled --kind users --count 500
 	$(PY) -m tools.fuzz.compiled --kind threads --count 100
 	$(PY) -m tools.fuzz.compiled --kind changes --count 3000

@@ -208,9 +208,12 @@ class _RecordedCall:
             self._choose_inputs(is_only_thread)
             try:
                 made = self._attempt(keep_loops)
+                changed = self._undo()
                 tape, _, outputs = made
-                if tape.assumes_no_nan and any(map(_is_nan, leaves_of(outputs.value))):
+                gives_nan = any(map(_is_nan, leaves_of(outputs.value)))
+                if tape.assumes_no_nan and gives_nan and not changed:
                     made = self._attempt(keep_loops, strict=True)
+                    changed = self._undo()
                 break
             except Exception as error:
                 self._undo()
@@ -219,7 +222,6 @@ class _RecordedCall:
                 elif isinstance(error, _FINAL) or not self.varying.follow_less():
                     self.varying.followed = followed  # what differs is not the reason
                     raise
-        changed = self._undo()
         if changed:
             name = name_of(self.f)
             raise NotRecordedError(f"{name} changes {changed[0]!r}, which is not its own")

@@ -175,6 +175,7 @@ def _compress(self: Any, condition: Any, axis: Any = None, out: Any = None) -> A
 
 def _fill(self: Any, value: Any) -> None:
     if isinstance(self, np.ndarray):  # the method of NumPy scalars does nothing
+        np.zeros(1).fill(np.zeros(np.shape(value)))  # raises NumPy's own error, if any
         assign_item(target_of(self), ..., value)
 
 

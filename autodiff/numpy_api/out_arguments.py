@@ -61,6 +61,11 @@ def _mask_of(x: Any) -> Any:
     return mask if mask.dtype.kind == "b" else np.not_equal(mask, 0)
 
 
+def check(write: Callable, a: Any, places: Any, values: Any, *options: Any) -> None:
+    """Raise the error that NumPy raises for a write, if any: by writing zeros into zeros."""
+    write(np.zeros(np.shape(a)), bare(untraced(places)), np.zeros(np.shape(values)), *options)
+
+
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """As ``np.copyto``."""
     if not is_tracer(dst) and innermost((src, where), {}) is None:
@@ -99,9 +104,11 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """As ``np.put``."""
-    a = with_axis(target_of(a))
-    places = np.ravel(_array_of(ind))
-    places = places if places.size else places.astype(np.intp)
+    a, v = with_axis(target_of(a)), as_array(v)
+    check(np.put, a, ind, v, mode)
+    if np.size(v) == 0:
+        return
+    places = np.ravel(_array_of(ind)).astype(np.intp)
     if mode == "wrap":
         places = places % np.size(a)
     elif mode == "clip":
@@ -116,14 +123,20 @@ def _put_at(a: Tracer, places: Any, values: Any) -> None:
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """As ``np.putmask``."""
-    mask = _mask_of(mask)
-    assign_item(target_of(a), mask, repeated(values, np.flatnonzero(mask)))
+    values = as_array(values)
+    check(np.putmask, target_of(a), mask, values)
+    if np.size(values) == 0:
+        return
+    mask = np.reshape(_mask_of(mask), np.shape(a))
+    assign_item(a, mask, repeated(values, np.flatnonzero(mask)))
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """As ``np.place``."""
+    vals = as_array(vals)
+    check(np.place, target_of(arr), mask, vals)
     mask = np.reshape(_mask_of(mask), np.shape(arr))
-    assign_item(target_of(arr), mask, repeated(vals, np.arange(np.flatnonzero(mask).size)))
+    assign_item(arr, mask, repeated(vals, np.arange(np.flatnonzero(mask).size)))
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:

@@ -37,6 +37,12 @@ def test_modules_of_rules_may_be_imported_by_name():
     modules_after("import scipy.interpolate, chainrules.scipy.linalg.factors.cholesky")
 
 
+def test_rules_may_be_loaded_where_floating_point_errors_are_raised():
+    modules_after(
+        "import numpy; numpy.seterr(all='raise'); import autodiff, chainrules.scipy.special"
+    )
+
+
 def test_autodiff_loads_only_what_most_programs_need():
     # 100 ms together: what is known of them waits until somebody else has imported them.
     late = {

@@ -21,6 +21,7 @@ exception). Wrong ones and crashes are made as short as they still fail and prin
     writer.py       writes a program, trying each statement
     blocks.py       what has statements inside: branches, loops, functions, classes
     generators/     programs of one class each, by name
+    observed.py     values, errors, warnings, arguments and state in every tier
     repeated.py     calls with changing data: the automatic tier and compiled functions
     judge.py        runs a program and says how its derivatives compare
     shrink.py       makes a failing program short

@@ -14,7 +14,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # the processes use every core already
 
 from tools.fuzz import generators  # noqa: E402 - after the number of threads is set
-from tools.fuzz.judge import MODES, Outcome, judge  # noqa: E402
+from tools.fuzz.judge import MODES, NAMED, Outcome, judge  # noqa: E402
 from tools.fuzz.limits import limit_memory  # noqa: E402
 from tools.fuzz.report import Report  # noqa: E402
 from tools.fuzz.shrink import shrunk  # noqa: E402
@@ -127,7 +127,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--programs", default=generators.MIXED, help="generators, with commas between, or all"
     )
     parser.add_argument(
-        "--modes", help=f"of {','.join(MODES)}, or all (default: traced in each direction)"
+        "--modes", help=f"of {','.join(NAMED)}, or all but the last (default: the first three)"
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--show", type=int, default=10, help="failures to make short and print")
@@ -135,7 +135,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     start = time.perf_counter()
     names = _chosen(parser, options.programs, generators.names())
-    modes = tuple(_chosen(parser, options.modes, list(MODES))) if options.modes else None
+    modes = None
+    if options.modes:
+        modes = MODES if options.modes == "all" else tuple(_chosen(parser, options.modes, [*NAMED]))
     report = run_all(names, options.seed, options.count, options.jobs, modes)
     seconds = time.perf_counter() - start
     print(report.table(), flush=True)

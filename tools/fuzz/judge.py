@@ -22,7 +22,7 @@ import numpy as np
 
 import autodiff
 from chainrules_core import ChainRulesError
-from tools.fuzz import repeated
+from tools.fuzz import observed, repeated
 from tools.fuzz.limits import TooSlow, limited
 
 FILE = "<fuzzed program>"
@@ -35,6 +35,7 @@ ROUNDED = "its value has other last bits"
 KINDS = ("right", "error", "wrong", "crash", "discarded")
 TRACED = ("reverse", "forward", "second")
 MODES = (*TRACED, "automatic", "compiled", "unverified")
+NAMED = (*MODES, "observed")  # which takes longer, so it is asked for by name
 SECOND = 0.4  # of the programs are differentiated twice
 
 
@@ -59,7 +60,7 @@ def load(source: str, file: str = FILE) -> tuple[Callable, tuple]:
     if file != UNSEEN:
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     namespace: dict[str, Any] = {"__name__": "fuzzed"}
-    exec(compile(source, file, "exec"), namespace)
+    exec(compile(source, file, "exec", dont_inherit=True), namespace)
     return namespace["program"], namespace["ARGUMENTS"]
 
 
@@ -303,6 +304,10 @@ class Case:
         """The compiled gradient, called with changing data."""
         calls = repeated.points(self.arguments, self.seed, CALLS)
         return repeated.compiled_difference(self.program, calls)
+
+    def observed(self) -> str:
+        """All that a user can observe, in every tier."""
+        return observed.observed_difference(lambda: load(self.source), self.seed)
 
     def by_reverse(self, program: Callable) -> str:
         given = fresh(self.arguments)

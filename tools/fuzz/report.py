@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 
-from tools.fuzz.judge import KINDS, MODES, Outcome
+from tools.fuzz.judge import KINDS, NAMED, Outcome
 
 LONGEST = 100
 
@@ -64,7 +64,7 @@ class Report:
         """Return the counts, and the clean errors by their message."""
         lines = [f"{self.programs} programs", ""]
         lines.append("".join([f"{'':10}", *[f"{kind:>11}" for kind in KINDS]]))
-        for mode in (*MODES, "plain"):
+        for mode in (*NAMED, "plain"):
             row = [self.counts[mode, kind] for kind in KINDS]
             if any(row):
                 lines.append(f"{mode:10}" + "".join(f"{n:11}" for n in row))

@@ -136,6 +136,9 @@ class Program:
 class Writer:
     """Writes one program; the same seed writes the same program."""
 
+    count = STATEMENTS
+    terms = (1, 2, 2, 3, 4)
+
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.numbers = itertools.count()
@@ -342,9 +345,9 @@ class Writer:
         for _ in range(self.random.choice((1, 1, 1, 2, 2, 3))):
             self.arguments[self.fresh("x")] = argument(self.random)
         self.restart()
-        self.statements(self.random.randint(*STATEMENTS))
+        self.statements(self.random.randint(*self.count))
         terms = []
-        for _ in range(self.random.choice((1, 2, 2, 3, 4))):
+        for _ in range(self.random.choice(self.terms)):
             with contextlib.suppress(Exception):
                 text = self.term()
                 if is_fit(self.evaluate(text)):
@@ -447,7 +450,7 @@ def _inside(text: str, x: Any, depth: int) -> Iterator[tuple[str, Any]]:
 
 @functools.lru_cache(maxsize=2000)
 def compiled(text: str, mode: str) -> types.CodeType:
-    return compile(text, "<tried>", mode)
+    return compile(text, "<tried>", mode, dont_inherit=True)
 
 
 def write(seed: int) -> Program:

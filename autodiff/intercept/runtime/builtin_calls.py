@@ -260,8 +260,9 @@ def spreading(as_before: Callable) -> Callable:
     """Return ``dict``: of pairs that an iterator gives, or of a mapping of the user's."""
 
     def spread(*args: Any, **kwargs: Any) -> Any:
-        args = tuple([syntax_ops.iterate(syntax_ops.mapping(a)) for a in args])
-        return as_before(*args, **kwargs)
+        given = map(syntax_ops.mapping, args)
+        entries = [a if isinstance(a, dict) else syntax_ops.iterate(a) for a in given]
+        return as_before(*entries, **kwargs)
 
     return functools.wraps(as_before, updated=())(spread)
 

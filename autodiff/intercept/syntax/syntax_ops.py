@@ -426,9 +426,10 @@ def augment_attribute(owner: Any, before: Any, name: str, store: Callable) -> Ca
 
 def mapping(x: Any) -> Any:
     """Return what ``**x`` is to spread out."""
-    if type(x) in _plain_types or isinstance(x, dict):
-        return x
-    if special(type(x), "__getitem__") is None or not hasattr(x, "keys"):
+    kind = type(x)
+    if kind in _plain_types or (isinstance(x, dict) and kind.__iter__ is dict.__iter__):
+        return x  # Python copies the entries of such a dict, and runs no code of its class
+    if special(kind, "__getitem__") is None or not hasattr(x, "keys"):
         return x
     return {key: item(x, key) for key in iterate(intercept(x.keys)())}
 

@@ -60,7 +60,8 @@ scalar_rule(
 )
 NODES = np.arange(-160, 81) / 20
 LOG_TIMES = NODES - np.exp(-NODES)  # of xt
-TIMES = np.exp(LOG_TIMES)
+with np.errstate(under="ignore"):
+    TIMES = np.exp(LOG_TIMES)
 STEPS = (1 + np.exp(-NODES)) / 20
 
 

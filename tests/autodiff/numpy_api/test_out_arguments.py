@@ -61,6 +61,10 @@ WRITERS = [
     ("fill_diagonal, wrap", lambda x, v: writing(np.fill_diagonal, v, wrap=True)(x), TALL, S),
     ("fill_diagonal, cube", writing(np.fill_diagonal), CUBE, W),
     ("fill_diagonal, list", lambda x, v: writing(np.fill_diagonal, [v[0], 1.0])(x), SQUARE, W),
+    ("put, nothing", lambda x: writing(np.put, [0], [])(x), V),
+    ("put, float places", lambda x, v: writing(np.put, [0.0, 2.0], v)(x), V, W),
+    ("putmask, nothing", lambda x: writing(np.putmask, V > 0, [])(x), V),
+    ("putmask, other axes", lambda x, v: writing(np.putmask, ODD[None], v)(x), W, V),
     ("put_along_axis", lambda x, v: along(COLUMNS, v[:, None], 1)(x), M, W[:2]),
     ("put_along_axis 0", lambda x, v: along(np.array([[1, 0, 1]]), v, axis=0)(x), M, S),
     ("put_along_axis None", lambda x, v: along(np.array([1, -2]), v, None)(x), M, W[:2]),
@@ -71,6 +75,31 @@ WRITERS = [
 @pytest.mark.parametrize("f, xs", [(r[1], r[2:]) for r in WRITERS], ids=[r[0] for r in WRITERS])
 def test_a_writer(f, xs, check_modes):
     check_modes(f, *xs)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda y, x: np.put(y, [7], 1.0),
+        lambda y, x: np.put(y, [-9], x[0]),
+        lambda y, x: np.put(y[:0], [0], x),
+        lambda y, x: y.put([0, 7], x[0]),
+        lambda y, x: np.putmask(y, [True], x),
+        lambda y, x: np.place(y, y > 0, []),
+        lambda y, x: y.fill(x),
+        lambda y, x: y.fill([1.0]),
+    ],
+)
+def test_errors_are_those_of_numpy(write):
+    def f(x):
+        y = x * 1.0
+        write(y, x)
+        return np.sum(y)
+
+    with pytest.raises((IndexError, ValueError)) as plain:
+        f(V)
+    with pytest.raises(plain.type):
+        gradient(f, V)
 
 
 def out(f, *args, shape=None, fill=0.0, **kwargs):

@@ -249,6 +249,21 @@ def test_what_cannot_be_followed_runs_as_it_is(f, xs, why):
     assert compiled.variants == 0
 
 
+@pytest.mark.parametrize("backend", ["python", "native"])
+def test_a_switch_is_set_once_in_a_call_that_gives_nan(backend):
+    switch = {"on": False}
+
+    def f(x):
+        switch["on"] = not switch["on"]
+        return np.sum(x * (2.0 if switch["on"] else 3.0))
+
+    compiled = compile(lambda x: gradient(f, x), backend=backend)
+    given = [np.array([np.nan, 1.0]), np.ones(2), np.ones(2), np.array([np.nan, 1.0])]
+    found = [compiled(x)[0] for x in given]
+    assert found == [2.0, 3.0, 2.0, 3.0]
+    assert "changes" in compiled.eager_because
+
+
 def test_errors_of_the_function_are_its_own():
     def f(x):
         if x > 1.0:

@@ -1,5 +1,6 @@
 """Syntax that runs methods of a user's class: they are traced, and it does what Python does."""
 
+import collections
 import contextlib
 import functools
 import math
@@ -461,3 +462,35 @@ def test_lists_keep_what_operators_do_with_them():
         return sum(rows) * len(rows)
 
     assert gradient(f, 1.3) == 4.0 * 7.0
+
+
+class Doubling(dict):
+    """A dict whose own method Python calls for ``d[k]``, but not where entries are copied."""
+
+    def __getitem__(self, key):
+        return super().__getitem__(key) * 2.0
+
+
+class OfSome(Doubling):
+    """One whose entries Python copies by its own methods."""
+
+    def __iter__(self):
+        return iter(["ab"])
+
+    def keys(self):
+        return ["ab"]
+
+
+def named(ab=0.0, b=0.5):
+    return ab * b + b
+
+
+@pytest.mark.parametrize("kind", [collections.Counter, Doubling, OfSome, collections.UserDict])
+def test_entries_of_dicts_of_other_classes(kind, check_modes):
+    def f(x):
+        d = kind()
+        d["ab"], d["b"] = x[0], x[1]
+        copies = [dict(d), {**d}, dict(d, b=x[0])]
+        return sum(named(**c) * k for k, c in enumerate(copies, 1)) + named(**d)
+
+    check_modes(f, np.array([0.7, -1.3]))
