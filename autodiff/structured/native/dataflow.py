@@ -211,7 +211,8 @@ class Escapes:
         self.nodes = [part for statement in body for part in ast.walk(statement)]
         self._pushed: set[str] = set()
         self._put: set[str] = set()
-        self._bound: list[tuple[ast.Assign, set[str], set[str]]] = []  # names, and what they hold
+        self._bound: list[tuple[ast.Assign, set[str]]] = []  # assignments, and their names
+        self._held: dict[str, set[str]] = defaultdict(set)  # name → names in what it is bound to
         for node in self.nodes:
             if isinstance(node, ast.Call) and _is_push(node):
                 self._pushed |= _arrays_pushed(node)
@@ -222,8 +223,9 @@ class Escapes:
                     names, sources = set(stored(target)), set(loaded(value))
                     if any(name in lists for name in names | owners(node)):
                         self._put |= names | sources
-                    is_new = _is_new_array(value, elementwise)
-                    self._bound.append((node, names, set() if is_new else sources))
+                    self._bound.append((node, names))
+                    for name in () if _is_new_array(value, elementwise) else names:
+                        self._held[name] |= sources
 
     def of(
         self, variables: set[str], on_tape: bool = True, within: set[int] | None = None
@@ -233,18 +235,20 @@ class Escapes:
         `within` has the ids of the assignments whose names may end with the iteration: if it is
         given, the array of any other assignment escapes from the loops of these.
         """
-        found = self._put | (self._pushed if on_tape else set())
-        for node, names, _ in self._bound:
+        found = set[str]()
+        waiting = [*self._put, *(self._pushed if on_tape else ())]
+        for node, names in self._bound:
+            if names.isdisjoint(variables):
+                continue
             ends = within is None or id(node) in within
             if names & variables - (self.short.get(id(node), set()) if ends else set()):
-                found |= names
-        while True:
-            before = len(found)
-            for _, names, held in self._bound:
-                if names & found:
-                    found |= held
-            if len(found) == before:
-                return found
+                waiting += names
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += self._held.get(name, ())
+        return found
 
 
 def _is_push(node: ast.Call) -> bool:
@@ -296,7 +300,7 @@ def double_buffered(
     once: dict[ast.stmt, set[str]] = {s: set() for s in bound}
     in_loops: dict[str, set[int]] = defaultdict(set)  # variable → ids of assignments in such loops
     for loop in [node for node in nodes if isinstance(node, (ast.For, ast.While))]:
-        inside = [s for s in ast.walk(loop) if isinstance(s, ast.Assign)]
+        inside = [s for s in _statements_in(loop.body) if isinstance(s, ast.Assign)]
         counts, places = Counter(name for s in inside for name in bound[s]), set(map(id, inside))
         for s in loop.body:
             if isinstance(s, ast.Assign):
@@ -317,6 +321,13 @@ def double_buffered(
         if not found.isdisjoint({x} | values[x]):
             kept.add(x)
     return {s: (names & arrays) - often - kept for s, names in once.items()}
+
+
+def _statements_in(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield statements, and those in them."""
+    for node in body:
+        yield node
+        yield from _statements_in([*getattr(node, "body", ()), *getattr(node, "orelse", ())])
 
 
 def _bound_anew(node: ast.Assign) -> Iterator[str]:

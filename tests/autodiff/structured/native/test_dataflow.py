@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from autodiff.structured.native.dataflow import Liveness, loaded, stored
+from autodiff.structured.native.dataflow import Escapes, Liveness, loaded, stored
 
 NAMES = "abcdefgh"
 
@@ -102,3 +102,26 @@ def test_names_read_and_bound_are_those_in_the_source(seed: int) -> None:
         assert sorted(stored(node)) == sorted(
             n.id for n in names if not isinstance(n.ctx, ast.Load)
         )
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_escapes_are_those_of_the_definition(seed: int) -> None:
+    chosen = random.Random(seed)
+    names = [f"x{k}" for k in range(12)]
+    pairs = [chosen.sample(names, 2) for _ in range(15)]
+    views = [chosen.random() < 0.7 for _ in pairs]
+    lines = [
+        f"{x} = {y}[1:]" if is_view else f"{x} = {y} + 1.0"
+        for (x, y), is_view in zip(pairs, views, strict=True)
+    ]
+    pushed, read_later = chosen.sample(names, 2)
+    body = function([*lines, f"push({pushed})"]).body
+    escapes = Escapes(body, set(), {}, set())
+    for on_tape in (True, False):
+        expected = {pushed} if on_tape else set()
+        expected |= {x for x, _ in pairs if x == read_later}
+        for _ in names:
+            expected |= {
+                y for (x, y), is_view in zip(pairs, views, strict=True) if is_view and x in expected
+            }
+        assert escapes.of({read_later}, on_tape) == expected
