@@ -70,7 +70,7 @@ def vectorized(x):
     return soft(x, V).sum()
 
 
-@call(numba, M, "has no rule")
+@call(numba, M)
 def generalised(x):
     return squares(x).sum()
 

@@ -8,14 +8,18 @@ instead; plain values are left to the callable itself.
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from autodiff.dispatch.arguments import innermost
 from autodiff.dispatch.call import as_array, require_rule
 from autodiff.intercept.syntax import syntax_ops
+from autodiff.numpy_api.out_arguments import copyto
 from autodiff.numpy_api.pyfunc_loops import each_element
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import bare, is_tracer
@@ -137,6 +141,9 @@ def _compiled(g: Any, kind: type) -> Callable | None:
     if type(function) is types.FunctionType:
         return syntax_ops.intercept(function)
     element = getattr(getattr(g, "_dispatcher", None), "py_func", None)
+    filling = getattr(getattr(g, "gufunc_builder", None), "py_func", None)
+    if type(filling) is types.FunctionType:
+        return functools.partial(_filled, g, syntax_ops.intercept(filling))
     if type(element) is not types.FunctionType or getattr(g, "signature", None) is not None:
         return functools.partial(_without_body, g)
 
@@ -147,8 +154,59 @@ def _compiled(g: Any, kind: type) -> Callable | None:
     return of_each
 
 
+def _filled(g: Any, fill: Callable, *args: Any) -> Any:
+    """Call the function that ``guvectorize`` compiles for each core of the arguments.
+
+    It fills the arrays behind its inputs: the caller's, if these are given, or new ones.
+    """
+    given, made = [re.findall(r"\((.*?)\)", half) for half in g.signature.split("->")]
+    n = len(given)
+    kinds, dtypes = _types_of(g, args[:n], len(made))
+    results = args[n:]
+
+    def of_core(*cores: Any) -> Any:
+        sizes = {
+            name.strip(): size
+            for dims, x in zip((*given, *made), cores, strict=False) if dims
+            for name, size in zip(dims.split(","), np.shape(x), strict=True)
+        }  # fmt: skip
+        shapes = [
+            [sizes[name.strip()] for name in dims.split(",")] if dims else [1] for dims in made
+        ]
+        before = cores[n:] or [np.zeros((), dtype) for dtype in dtypes]
+        filled = [np.full(shape, x) for shape, x in zip(shapes, before, strict=True)]
+        inputs = [np.reshape(x, 1) if is_array and np.ndim(x) == 0 else x
+                  for x, is_array in zip(cores, kinds, strict=False)]  # fmt: skip
+        fill(*inputs, *filled)
+        found = [x if dims else x[0] for x, dims in zip(filled, made, strict=True)]
+        return tuple(found) if len(found) > 1 else found[0]
+
+    cores = [f"({dims})" for dims in (*given, *(made if results else ()))]
+    signature = f"{','.join(cores)}->{','.join(f'({dims})' for dims in made)}"
+    y = syntax_ops.intercept(np.vectorize(of_core, signature=signature))(*args)
+    if not results:
+        return y
+    for result, x in zip(results, y if len(made) > 1 else (y,), strict=True):
+        copyto(result, x, casting="same_kind")
+    return results if len(made) > 1 else results[0]
+
+
+def _types_of(g: Any, inputs: tuple, n_results: int) -> tuple[list[bool], str]:
+    """Return which inputs of a generalised ufunc are arrays, and the dtypes of its results.
+
+    Single numbers may be arrays for its function, too. They are numbers if it is compiled for the
+    types of each call.
+    """
+    held = [as_array(x).dtype for x in inputs]
+    for loop, declared in zip(g.types, g.gufunc_builder._sigs, strict=False):
+        taken, made = loop.split("->")
+        if all(map(np.can_cast, held, taken)):
+            return [hasattr(t, "ndim") for t in declared.args[: len(inputs)]], made
+    return [False] * len(inputs), "d" * n_results
+
+
 def _without_body(g: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call what does more than call a Python function (``guvectorize``, ``stencil``) by a rule."""
+    """Call what does more than call a Python function (``stencil``) by a rule."""
     return require_rule(g, args, kwargs)
 
 

@@ -67,19 +67,57 @@ def test_numba():
     check_gradient(lambda x: f(x) + np.sum(helper(x - 0.5)), X)
 
 
-def _doubled(x, out):
-    out[:] = 2 * x
+def _scaled(factor, x, out):
+    for i in range(len(x)):
+        out[i] += factor * x[i]
 
 
-def test_generalised_ufuncs_and_stencils_of_numba_need_a_rule():
+def _scaled_by_one(factor, x, out):
+    out[:] = factor[0] * x
+
+
+def _totals(factor, x, least, total):
+    least[0] = min(x[0], x[1])
+    total[0] = 0.0
+    for v in x:
+        total[0] += factor[0] * v
+
+
+def test_generalised_ufuncs_of_numba():
     numba = pytest.importorskip("numba")
-    twice = numba.guvectorize(["void(f8[:], f8[:])"], "(n)->(n)")(_doubled)
+    known = numba.guvectorize(["void(f8[:], f8[:], f8[:], f8[:])"], "(),(n)->(),()")(_totals)
+    numbers = numba.guvectorize(["void(f8, f8[:], f8[:])"], "(),(n)->(n)")(_scaled)
+    unknown = numba.guvectorize("(),(n)->(n)")(_scaled)
+
+    def f(x):
+        rows = np.zeros((2, 3))
+        unknown(x[0], np.stack([x, 2 * x]), rows)
+        numbers(x[1], x, rows[0])
+        row = np.ones(3)
+        unknown(x[1:].sum(), x, row)
+        least, total = known(x[0], x)
+        return np.sum(rows**2) + least * total * np.sum(row) + np.sum(known(x[:2], [x, X]))
+
+    check_gradient(f, X)
+
+
+def test_a_generalised_ufunc_of_numba_has_the_dtype_of_its_loop():
+    numba = pytest.importorskip("numba")
+    types = ["void(f4[:], f4[:], f4[:])", "void(f8[:], f8[:], f8[:])"]
+    f = numba.guvectorize(types, "(),(n)->(n)")(_scaled_by_one)
+    x = X.astype(np.float32)
+    value, slopes = value_and_gradient(lambda x: f(x[0], x)[1], x)
+    assert type(value) is type(f(x[0], x)[1])
+    assert slopes.dtype == np.float32
+    np.testing.assert_allclose(slopes, [x[1], x[0], *np.zeros(len(x) - 2)], rtol=1e-6)
+
+
+def test_stencils_of_numba_need_a_rule():
+    numba = pytest.importorskip("numba")
     mean = numba.stencil(lambda a: 0.5 * (a[-1] + a[1]))
-    out = np.zeros(3)
-    for call in (twice, lambda x: twice(x, out), mean):
-        with pytest.raises(MissingRuleError, match="has no rule"):
-            gradient(lambda x, call=call: np.sum(call(x)), X, argnums=0)
-        call(X)
+    with pytest.raises(MissingRuleError, match="has no rule"):
+        gradient(lambda x: np.sum(mean(x)), X, argnums=0)
+    mean(X)
 
 
 class Results(dict):
