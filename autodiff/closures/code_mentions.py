@@ -57,7 +57,7 @@ def _read(code: types.CodeType) -> CodeMentions:
     for inner in codes:
         for i in dis.get_instructions(inner):
             texts[i.opname].update([i.argval] if isinstance(i.argval, str) else [])
-    attributes = {name for inner in codes if _is_rewritten(inner) for name in _names_among(inner)}
+    attributes = {name for inner in codes if calls_engine(inner) for name in _names_among(inner)}
     texts["STORE_ATTR"] |= attributes
     return CodeMentions(
         frozenset(attributes).union(*[inner.co_names for inner in codes]),
@@ -67,7 +67,8 @@ def _read(code: types.CodeType) -> CodeMentions:
     )
 
 
-def _is_rewritten(code: types.CodeType) -> bool:
+def calls_engine(code: types.CodeType) -> bool:
+    """Whether code was rewritten, so that it calls the engine for operators and attributes."""
     return any(name.startswith("__autodiff_") for name in code.co_freevars)
 
 
