@@ -1,6 +1,7 @@
 """What code mentions: the names of variables and attributes, and its constants.
 
-The instructions of a code object, and of those inside it, are read once.
+The instructions of a code object, and of those inside it, are read once. Code that the engine has
+rewritten counts as naming each attribute that it may read or write.
 """
 
 from __future__ import annotations
@@ -56,12 +57,27 @@ def _read(code: types.CodeType) -> CodeMentions:
     for inner in codes:
         for i in dis.get_instructions(inner):
             texts[i.opname].update([i.argval] if isinstance(i.argval, str) else [])
+    attributes = {name for inner in codes if calls_engine(inner) for name in _names_among(inner)}
+    texts["STORE_ATTR"] |= attributes
     return CodeMentions(
-        frozenset(name for inner in codes for name in inner.co_names),
+        frozenset(attributes).union(*[inner.co_names for inner in codes]),
         tuple([x for inner in codes for x in inner.co_consts]),
         dict(texts),
         any(getattr(inner, "co_exceptiontable", True) for inner in codes),
     )
+
+
+def calls_engine(code: types.CodeType) -> bool:
+    """Whether code was rewritten, so that it calls the engine for operators and attributes."""
+    return any(name.startswith("__autodiff_") for name in code.co_freevars)
+
+
+def _names_among(code: types.CodeType) -> list[str]:
+    """Return the texts among constants that may be names of attributes.
+
+    Rewritten code reads and writes attributes by them: ``p.rate`` has become ``read(p, "rate")``.
+    """
+    return [x for x in code.co_consts if isinstance(x, str) and x.isidentifier()]
 
 
 def read_globally(code: types.CodeType) -> set[str]:

@@ -197,13 +197,11 @@ class Snapshot:
     def __bool__(self) -> bool:
         return bool(self._rows or self.large)
 
-    def checks(self, value: str, names: Any) -> list[str]:
-        """Return the conditions that something has changed; `value` is the source of what it is of.
-
-        `names` gives names to the objects in them.
-        """
+    def checks(self, names: Any) -> list[str]:
+        """Return the conditions that something has changed; `names` gives names to objects."""
         if len(self._rows) == 1 and type(self._rows[0].kept) is ArrayContent:
-            return self._rows[0].kept.checks(value, names)
+            array, content = self._rows[0][:2]  # the value itself, or in a tuple, say
+            return content.checks(names.of(array, "array"), names)
         return [f"{names.of(self.has_changed, 'has_changed')}()"] if self._rows else []
 
     def has_changed(self) -> bool:

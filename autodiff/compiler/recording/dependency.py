@@ -153,7 +153,7 @@ class Dependency:
         if self.bases is not None and not is_of_library(self.value):
             checks.append(f"{value}.__mro__ is not {names.of(self.bases, 'bases')}")
         if self.inside is not None:
-            checks += self.inside.checks(value, names)
+            checks += self.inside.checks(names)
         return list(map(_mismatch_if, checks))
 
 

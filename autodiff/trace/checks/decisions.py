@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import caches
+from autodiff.closures.code_mentions import calls_engine
 from autodiff.trace.pytree import leaves_of
 from autodiff.trace.tape import FLOAT, Tape, sweep
 from autodiff.trace.trace_stack import program_tape
@@ -198,7 +199,7 @@ def note(x: Any, outcome: Any, other: Any = None) -> None:
     if decision.times > _PLACES and len(decision.outcomes) > 1 and not decision.is_mask:
         return  # it is known to be a search
     if outcome.__class__ is np.ndarray:
-        decision.is_mask = _is_rewritten(code)
+        decision.is_mask = calls_engine(code)  # which tells when a truth value is used
         decision.outcomes = _BOTH
         _last.tape = x._tape
     elif outcome.__class__ is bool or outcome.__class__ is np.bool_:
@@ -227,15 +228,10 @@ def _frame_of_user(frame: types.FrameType | None) -> types.FrameType | None:
     return None
 
 
-def _is_rewritten(code: types.CodeType) -> bool:
-    """Whether code tells when a truth value made by NumPy is used."""
-    return any(name.startswith("__autodiff_") for name in code.co_freevars)
-
-
 def may_be_asked(tape: Tape) -> bool:
     """Whether the caller of a function will tell that its results decide about a branch."""
     frame = _frame_of_user(sys._getframe(1))
-    is_told = frame is not None and _is_rewritten(frame.f_code)
+    is_told = frame is not None and calls_engine(frame.f_code)
     if is_told:
         _last.tape = tape
     return is_told

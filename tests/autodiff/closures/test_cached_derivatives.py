@@ -7,8 +7,9 @@ import weakref
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
-from autodiff import MutationError
+from autodiff import MutationError, gradient
 from autodiff.closures import cached_derivatives
 from autodiff.dispatch.call import CONFIG, NESTED
 from autodiff.intercept.source.original_code import as_written
@@ -180,6 +181,38 @@ def test_what_shared_programs_read_is_compared(f, change):
                 np.testing.assert_allclose(bar, 1.5 * rate * SEED)
                 np.testing.assert_allclose(value_bar, rate * SEED @ POINT)
     change(2.0)
+
+
+class Node:
+    """An object with parts, one of them an object again."""
+
+    factor = 2.0
+
+    def __init__(self, depth):
+        self.rate, self.rates = 2.0, [2.0]
+        self.inner = Node(depth - 1) if depth else None
+
+
+NODE = Node(2)
+
+
+@pytest.mark.parametrize("integrand, holder, name", [
+    (lambda w: lambda t: NODE.inner.rate * w * t, NODE.inner, "rate"),
+    (lambda w: lambda t: NODE.inner.inner.rates[0] * w * t, NODE.inner.inner.rates, 0),
+    (lambda w: lambda t: [NODE.inner.rates[0] for _ in range(2)][1] * w * t, NODE.inner.rates, 0),
+    (lambda w: lambda t: (lambda: NODE.inner.rate)() * w * t, NODE.inner, "rate"),
+    (lambda w: lambda t: NODE.__class__.factor * w * t, Node, "factor"),
+    (lambda w: lambda t: type(NODE).factor * w * t, Node, "factor"),
+])  # fmt: skip
+def test_attributes_that_inner_functions_read_are_compared(integrand, holder, name):
+    """The engine has rewritten such a function: it reads attributes by calls of the engine."""
+    loss = lambda w: quad(integrand(w), 0.0, 1.0)[0]  # noqa: E731 - it needs no name
+    put = holder.__setitem__ if isinstance(holder, list) else functools.partial(setattr, holder)
+    for rate in (2.0, 0.5, 3.0):
+        put(name, rate)
+        for _ in range(4):
+            assert gradient(loss, 0.7) == pytest.approx(rate / 2)
+    put(name, 2.0)
 
 
 class Model:

@@ -194,3 +194,16 @@ def test_writes_happen_once_at_each_call(tier, body, read):
 )
 def test_changes_are_noticed(tier, read, change):
     check(tier, "pass", read, change)
+
+
+HELD = (np.array([1.0, 2.0, 3.0]),), 2.0
+
+
+@pytest.mark.parametrize("backend", ["native", "python"])
+def test_the_only_array_in_a_tuple(backend):
+    compiled = compile(lambda x: gradient(lambda x: np.sum(x * x * HELD[0][0]), x), backend=backend)
+    for k in range(4):
+        HELD[0][0][0] = k // 2
+        np.testing.assert_allclose(compiled(X), 2.0 * X * HELD[0][0])
+    assert compiled.variants == 2
+    assert compiled.eager_because is None
