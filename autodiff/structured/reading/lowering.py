@@ -37,6 +37,7 @@ from autodiff.structured.form.kinds import (
     ItemsChangeError,
     Kind,
     ListInMemoryError,
+    LongLoopError,
     MadeInLoopError,
     MayBeMissingError,
     MixedKindsError,
@@ -130,8 +131,11 @@ def _lower_repeatedly(
         except ManyCallsError:
             assumed.programs = {}
             continue
+        except LongLoopError as error:
+            assumed.stays_loop[error.place] = True
+            continue
         except UnsupportedError as error:
-            if not _learn(assumed, error, reading.may_leave):
+            if not (_learn(assumed, error, reading.may_leave) or assumed.unroll()):
                 raise
             continue
         if not reading.calls_itself:

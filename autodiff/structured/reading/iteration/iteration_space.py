@@ -39,7 +39,7 @@ class IterationSpace:
     functions : list
         Functions that were called for all items ahead: the loop must not change what they read.
     over_lists : callable, optional
-        Returns the iteration space of lists of the items, if they are numbers that are known.
+        Returns the iteration space of lists of the items, which are known one by one.
     is_endless : bool
         Whether only a break ends a loop over it.
     """

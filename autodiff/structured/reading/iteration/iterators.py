@@ -14,10 +14,11 @@ from autodiff.structured.form.function_ir import (
     HeldRange,
     Items,
     Named,
+    RecordValue,
     Value,
     known,
 )
-from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.form.kinds import LongLoopError, UnsupportedError
 from autodiff.structured.form.known_functions import (
     iteration_count,
     length_of_slice,
@@ -36,6 +37,7 @@ from autodiff.structured.reading.scopes import (
     ArgumentRows,
     LocalIterable,
     LocalIterator,
+    OutsideObject,
 )
 
 _INT = frozenset([int])
@@ -46,7 +48,8 @@ _KNOWN_ITEMS = frozenset([int, float, str, _NONE])
 _MOST_UNROLLED = 64, 256
 _MOST_UNROLLED_NUMBERS = 32, 128
 _MOST_UNROLLED_ARRAYS = 8, 32
-_MOST_UNROLLED_NAMES = 8000  # of values and variables, in all bodies of one loop
+# The most values and variables in all bodies of one loop: of one that can go over lists, of others.
+_LONGEST_UNROLLED, _MOST_UNROLLED_NAMES = 500, 8000
 
 
 class IteratorReader(LibraryIteratorReader):
@@ -62,14 +65,21 @@ class IteratorReader(LibraryIteratorReader):
     def _is_within(self, n: int, limits: tuple[int, int]) -> bool:
         return n <= limits[0] and n * self.repeated <= limits[1]
 
-    def unrolled(self, over: IterationSpace) -> Iterator[int]:
-        """Yield the numbers of the items; what is read meanwhile is read once for each."""
+    def unrolled(self, over: IterationSpace, place: tuple[int, int]) -> Iterator[int]:
+        """Yield the numbers of the items; what is read meanwhile is read once for each.
+
+        Raise if the bodies are long and the loop, at this place, can go over lists of the items.
+        """
         n, repeated, before = over.known or 0, self.repeated, self.count
+        may_stay = over.over_lists is not None and place not in self.assumed.stays_loop
         self.repeated *= n
         try:
             for i in range(n):
                 yield i
-                if (self.count - before) * n > _MOST_UNROLLED_NAMES * (i + 1):
+                length = (self.count - before) * n
+                if may_stay and length * repeated > _LONGEST_UNROLLED * (i + 1):
+                    raise LongLoopError(place)
+                if length > _MOST_UNROLLED_NAMES * (i + 1):
                     raise UnsupportedError("a loop that is very long if unrolled")
         finally:
             self.repeated = repeated
@@ -218,22 +228,26 @@ class IteratorReader(LibraryIteratorReader):
             return self._over_value(Columns(made) if _is_tuple(items[0]) else made[0])
 
         parts = [x for column in columns for x in column]
-        are_known = all(type(x) is Value and x.kind.is_known for x in parts)
+        are_known = any(map(_class_of_object, parts)) or all(
+            type(x) is Value and x.kind.is_known for x in parts
+        )
         if columns and not (are_known and self._is_within(len(items), _MOST_UNROLLED_NUMBERS)):
             return over_lists()
         if not self.may_unroll(len(items)):
             return self._over_list(self.list_in_memory(Items(items)))
         n = self.const(len(items))
         over = IterationSpace(lambda: n, lambda i: items[known(i)], known=len(items))
-        has_texts = any(type(known(x)) is str for x in parts)  # which do more if they are known
-        over.over_lists = over_lists if columns and not has_texts else None
+        # Known texts and None do more: they decide branches and choose keys.
+        do_more = any(type(x) is Value and type(known(x)) in (str, _NONE) for x in parts)
+        over.over_lists = over_lists if columns and not do_more else None
         return over
 
     def _columns_in(self, items: list) -> list[tuple]:
         """Return many items as one column, or tuples as one column for each of their parts.
 
         Return nothing if there are few items, or if those in one column are not all known integers,
-        known floats, texts, arrays of one kind, or lists of such. Some may be None.
+        known floats, texts, arrays of one kind, lists of such, or objects of one class. Some may be
+        None.
         """
         if self._is_within(len(items), _MOST_UNROLLED_ARRAYS):
             return []
@@ -287,13 +301,16 @@ class IteratorReader(LibraryIteratorReader):
         if first.kind.classes != _INT:
             raise UnsupportedError("enumerate with a start that is not an integer")
         name = self.hold(first)
-        item = over.item
-        return IterationSpace(
-            over.length,
-            lambda i: (self.emit_call(operator.add, [self.read(name), i]), item(i)),
-            known=over.known,
-            of=[over],
-        )
+
+        def enumerated(over: IterationSpace) -> IterationSpace:
+            return IterationSpace(
+                over.length,
+                lambda i: (self.emit_call(operator.add, [self.read(name), i]), over.item(i)),
+                known=over.known,
+                of=[over],
+            )
+
+        return _of_either(enumerated, [over])
 
     def over_zip(self, nodes: list[ast.expr], strict: bool = False) -> IterationSpace:
         """Read ``zip(...)``, which ends with the shortest iterator."""
@@ -316,14 +333,19 @@ class IteratorReader(LibraryIteratorReader):
         else:
             shortest = self.emit_call(min, lengths) if lengths[1:] else lengths[0]
         name = self.hold(shortest)
-        zipped = IterationSpace(
-            lambda: self.read(name),
-            lambda i: tuple([over.item(i) for over in overs]),
-            known=min(trips) if trips else None,
-            of=overs,
-        )
-        zipped.is_endless = all(over.is_endless for over in overs)
-        return zipped
+
+        def zipped(*overs: IterationSpace) -> IterationSpace:
+            trips = [over.known for over in overs if over.known is not None]
+            made = IterationSpace(
+                lambda: self.read(name),
+                lambda i: tuple([over.item(i) for over in overs]),
+                known=min(trips) if trips else None,
+                of=overs,
+            )
+            made.is_endless = all(over.is_endless for over in overs)
+            return made
+
+        return _of_either(zipped, overs)
 
     def is_iterator(self, node: ast.Call) -> bool:
         """Whether a call makes an iterator, and no list or range."""
@@ -444,13 +466,26 @@ class IteratorReader(LibraryIteratorReader):
             raise UnsupportedError("a call that fails")
         over = self.iterated(items)
         name = self.hold(self.emit_call(operator.sub, [over.length(), self.const(1)]))
-        item = over.item
-        return IterationSpace(
-            over.length,
-            lambda i: item(self.emit_call(operator.sub, [self.read(name), i])),
-            known=over.known,
-            of=[over],
-        )
+
+        def backwards(over: IterationSpace) -> IterationSpace:
+            return IterationSpace(
+                over.length,
+                lambda i: over.item(self.emit_call(operator.sub, [self.read(name), i])),
+                known=over.known,
+                of=[over],
+            )
+
+        return _of_either(backwards, [over])
+
+
+def _of_either(
+    made: Callable[..., IterationSpace], overs: list[IterationSpace]
+) -> IterationSpace:  # fmt: skip
+    """Return what `made` makes of iteration spaces, and later perhaps of those of lists."""
+    over = made(*overs)
+    if over.known is not None and all(x.known is None or x.over_lists for x in overs):
+        over.over_lists = lambda: made(*[x.over_lists() if x.over_lists else x for x in overs])
+    return over
 
 
 def is_iterator_maker(f: Any) -> bool:
@@ -459,13 +494,22 @@ def is_iterator_maker(f: Any) -> bool:
 
 
 def _kinds_in(x: Any) -> set:
-    """Return the dtype and rank of an array, the class of a known number, or those in a list."""
+    """Return the dtype and rank of an array, the class of a number or object, or those of items."""
     if type(x) is Items:
         return {(list, kind) for part in x for kind in _kinds_in(part) - {_NONE}}
+    if _class_of_object(x):
+        return {_class_of_object(x)}
     if type(x) is Value and x.kind.is_array:
         return {(x.kind.dtype, x.kind.ndim)} if x.kind.ndim else {None}
     cls = type(known(x)) if type(x) is Value else None
     return {cls if cls in _KNOWN_ITEMS else None}
+
+
+def _class_of_object(x: Any) -> type | None:
+    """Return the class of an object from outside or a named tuple."""
+    if type(x) is OutsideObject:
+        return x.cls
+    return x.user_class() if isinstance(x, RecordValue) else None
 
 
 def _is_tuple(x: Any) -> bool:
