@@ -50,14 +50,6 @@ class UnboundError(UnsupportedError):
         self.loop = loop
 
 
-class LongLoopError(UnsupportedError):
-    """A loop over known items, at `place`, is long if unrolled: keep it as a loop instead."""
-
-    def __init__(self, place: tuple[int, int]) -> None:
-        super().__init__("a loop that is long if unrolled")
-        self.place = place
-
-
 class MixedKindsError(UnsupportedError):
     """A variable has different kinds at different times.
 

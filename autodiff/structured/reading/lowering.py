@@ -37,7 +37,6 @@ from autodiff.structured.form.kinds import (
     ItemsChangeError,
     Kind,
     ListInMemoryError,
-    LongLoopError,
     MadeInLoopError,
     MayBeMissingError,
     MixedKindsError,
@@ -52,6 +51,7 @@ from autodiff.structured.reading.containers.lists import MissingKeyError, check_
 from autodiff.structured.reading.containers.objects_in_memory import like
 from autodiff.structured.reading.derivatives import DerivativeReader
 from autodiff.structured.reading.iteration.generators import ENDED, yielding, yields
+from autodiff.structured.reading.iteration.iteration_space import LongLoopError
 from autodiff.structured.reading.jumps import (
     always_returns,
     classes_in,

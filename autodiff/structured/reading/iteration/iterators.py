@@ -18,7 +18,7 @@ from autodiff.structured.form.function_ir import (
     Value,
     known,
 )
-from autodiff.structured.form.kinds import LongLoopError, UnsupportedError
+from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import (
     iteration_count,
     length_of_slice,
@@ -26,7 +26,11 @@ from autodiff.structured.form.known_functions import (
 )
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.sequences import is_sequence, is_transposition
-from autodiff.structured.reading.iteration.iteration_space import IterationSpace
+from autodiff.structured.reading.iteration.iteration_space import (
+    IterationSpace,
+    LongLoopError,
+    of_either,
+)
 from autodiff.structured.reading.iteration.library_iterators import LibraryIteratorReader
 from autodiff.structured.reading.iteration.nested_loops import NESTED
 from autodiff.structured.reading.libraries.python_decompositions import (
@@ -310,7 +314,7 @@ class IteratorReader(LibraryIteratorReader):
                 of=[over],
             )
 
-        return _of_either(enumerated, [over])
+        return of_either(enumerated, [over])
 
     def over_zip(self, nodes: list[ast.expr], strict: bool = False) -> IterationSpace:
         """Read ``zip(...)``, which ends with the shortest iterator."""
@@ -345,7 +349,7 @@ class IteratorReader(LibraryIteratorReader):
             made.is_endless = all(over.is_endless for over in overs)
             return made
 
-        return _of_either(zipped, overs)
+        return of_either(zipped, overs)
 
     def is_iterator(self, node: ast.Call) -> bool:
         """Whether a call makes an iterator, and no list or range."""
@@ -475,17 +479,7 @@ class IteratorReader(LibraryIteratorReader):
                 of=[over],
             )
 
-        return _of_either(backwards, [over])
-
-
-def _of_either(
-    made: Callable[..., IterationSpace], overs: list[IterationSpace]
-) -> IterationSpace:  # fmt: skip
-    """Return what `made` makes of iteration spaces, and later perhaps of those of lists."""
-    over = made(*overs)
-    if over.known is not None and all(x.known is None or x.over_lists for x in overs):
-        over.over_lists = lambda: made(*[x.over_lists() if x.over_lists else x for x in overs])
-    return over
+        return of_either(backwards, [over])
 
 
 def is_iterator_maker(f: Any) -> bool:
