@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterator
@@ -355,46 +354,6 @@ class IteratorReader(LibraryIteratorReader):
         """Whether a call makes an iterator, and no list or range."""
         f = self.callee(node)
         return f is not range and (f in _ITERATORS or f is itertools.accumulate)
-
-    def over_chain(self, nodes: list[ast.expr]) -> IterationSpace:
-        """Read ``itertools.chain(xs, ys)``."""
-        overs = list(map(self.iterated, nodes))
-        if None not in [over.known for over in overs]:
-            items = [item for over in overs for item in self._known_items(over)]
-            return IterationSpace(
-                lambda: self.const(len(items)),
-                lambda i: items[known(i)],
-                known=len(items),
-                of=overs,
-            )
-        overs = [
-            over if over.known is None else self._over_list(self._listed(over)) for over in overs
-        ]
-        lengths = [self.hold(over.length()) for over in overs]
-
-        def item(i: Value, k: int = 0) -> Any:
-            if k == len(overs) - 1:
-                return overs[k].item(i)
-            n, place = self.read(lengths[k]), self.hold(i)
-            return self.choose(
-                self.emit_call(operator.lt, [i, n]),
-                lambda: overs[k].item(self.read(place)),
-                lambda: item(
-                    self.emit_call(operator.sub, [self.read(place), self.read(lengths[k])]), k + 1
-                ),
-            )
-
-        def length() -> Value:
-            return functools.reduce(
-                lambda a, b: self.emit_call(operator.add, [a, b]), map(self.read, lengths)
-            )
-
-        return IterationSpace(length, item, of=overs)
-
-    def _listed(self, over: IterationSpace) -> Value:
-        if over.computes:
-            raise UnsupportedError("a chain of iterators that compute their items")
-        return self.list_in_memory(Items(self._known_items(over)))
 
     def _over_columns(self, node: ast.Call) -> IterationSpace:
         """Return the iteration space of ``zip(*rows)``: the loop must not write into the rows."""
