@@ -17,6 +17,9 @@ class Assumptions:
     ----------
     must_iterate, peeled : set of tuple
         The places of loops that run at least once, and of those whose first iteration is peeled.
+    stays_loop : dict
+        The place of a loop over known items that is long if unrolled → whether it stays a loop; it
+        is unrolled if the function cannot be read otherwise.
     distributed : set of tuple
         The places of conditional expressions with values of two kinds: each branch applies the
         operator that takes the value.
@@ -61,6 +64,7 @@ class Assumptions:
 
     must_iterate: set[tuple[int, int]] = field(default_factory=set)
     peeled: set[tuple[int, int]] = field(default_factory=set)
+    stays_loop: dict[tuple[int, int], bool] = field(default_factory=dict)
     distributed: set[tuple[int, int]] = field(default_factory=set)
     displayed_in_memory: set[tuple[int, int]] = field(default_factory=set)
     displayed_tables: set[tuple[int, int]] = field(default_factory=set)
@@ -94,6 +98,18 @@ class Assumptions:
         }
         self.recursive = {node: {} for node in self.recursive}
         return not callees.isdisjoint(known.values())
+
+    def unroll(self) -> bool:
+        """Unroll all loops over known items, and forget what was found out with them as loops.
+
+        Return False if all are unrolled already.
+        """
+        if not any(self.stays_loop.values()):
+            return False
+        places = dict.fromkeys(self.stays_loop, False)
+        vars(self).update(vars(self.for_another()))
+        self.stays_loop = places
+        return True
 
     def for_another(self) -> Assumptions:
         """Return what a function that has a program of its own is read with."""

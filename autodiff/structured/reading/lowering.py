@@ -51,6 +51,7 @@ from autodiff.structured.reading.containers.lists import MissingKeyError, check_
 from autodiff.structured.reading.containers.objects_in_memory import like
 from autodiff.structured.reading.derivatives import DerivativeReader
 from autodiff.structured.reading.iteration.generators import ENDED, yielding, yields
+from autodiff.structured.reading.iteration.iteration_space import LongLoopError
 from autodiff.structured.reading.jumps import (
     always_returns,
     classes_in,
@@ -130,8 +131,11 @@ def _lower_repeatedly(
         except ManyCallsError:
             assumed.programs = {}
             continue
+        except LongLoopError as error:
+            assumed.stays_loop[error.place] = True
+            continue
         except UnsupportedError as error:
-            if not _learn(assumed, error, reading.may_leave):
+            if not (_learn(assumed, error, reading.may_leave) or assumed.unroll()):
                 raise
             continue
         if not reading.calls_itself:

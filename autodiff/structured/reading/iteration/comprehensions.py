@@ -208,6 +208,7 @@ class ComprehensionReader(LoopReader):
             outer = ast.comprehension(outer.target, given, outer.ifs, 0)
             node = ast.copy_location(ast.ListComp(node.elt, [outer, *others]), node)
         over = None if self.needs_loop(outer.iter) else self.iterated(outer.iter)
+        over = over and self.in_lists(over, place_of(node))
         if over is not None and self._is_short(over) and not (others or outer.ifs):
             return self.displayed(node, Items(self._unrolled_items(node, over)))
         name = self.hidden("made", definite=True)
@@ -231,7 +232,7 @@ class ComprehensionReader(LoopReader):
     def _unrolled_items(self, node: ast.ListComp, over: IterationSpace) -> list:
         """Read the items of a list comprehension one by one."""
         made = []
-        for i in self.unrolled(over):
+        for i in self.unrolled(over, place_of(node)):
             item = over.item(self.const(i))
             renaming = renaming_for(node, self.hidden)
             self.assign(renaming.visit(node.generators[0].target), item)
@@ -244,13 +245,15 @@ class ComprehensionReader(LoopReader):
         first = ast.comprehension(first.target, self.taken(first.iter), first.ifs, 0)
         node = ast.copy_location(ast.DictComp(node.key, node.value, [first, *others]), node)
         over = None if self.needs_loop(first.iter) else self.iterated(first.iter)
+        over = over and self.in_lists(over, place_of(node))
         if over is None or not self._is_short(over) or others or first.ifs:
             name = self.hidden("dict", definite=True)
             self.bind(name, self.new_table(Named()))
             self._loop_over(comprehension_loop(node, name, self.hidden), over)
             return self.read(name)
         both = ast.Tuple([node.key, node.value], ast.Load())
-        pairs = self._unrolled_items(ast.ListComp(both, node.generators), over)
+        made = ast.copy_location(ast.ListComp(both, node.generators), node)
+        pairs = self._unrolled_items(made, over)
         keys = [known(self.pack(key)) for key, _ in pairs]
         if not all(map(is_key, keys)):
             raise UnsupportedError("a dict with keys that are no texts or integers")

@@ -6,6 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autodiff.structured.form.function_ir import Memory, Value
+from autodiff.structured.form.kinds import UnsupportedError
+
+
+class LongLoopError(UnsupportedError):
+    """A loop over known items, at `place`, is long if unrolled: keep it as a loop instead."""
+
+    def __init__(self, place: tuple[int, int]) -> None:
+        super().__init__("a loop that is long if unrolled")
+        self.place = place
 
 
 class IterationSpace:
@@ -39,7 +48,7 @@ class IterationSpace:
     functions : list
         Functions that were called for all items ahead: the loop must not change what they read.
     over_lists : callable, optional
-        Returns the iteration space of lists of the items, if they are numbers that are known.
+        Returns the iteration space of lists of the items, which are known one by one.
     is_endless : bool
         Whether only a break ends a loop over it.
     """
@@ -67,3 +76,13 @@ class IterationSpace:
         self.functions: list[Any] = [f for over in of for f in over.functions]
         self.over_lists: Callable[[], IterationSpace] | None = None
         self.is_endless: bool = any(over.is_endless for over in of)
+
+
+def of_either(
+    made: Callable[..., IterationSpace], overs: list[IterationSpace]
+) -> IterationSpace:  # fmt: skip
+    """Return what `made` makes of iteration spaces, and later perhaps of those of lists."""
+    over = made(*overs)
+    if over.known is not None and all(x.known is None or x.over_lists for x in overs):
+        over.over_lists = lambda: made(*[x.over_lists() if x.over_lists else x for x in overs])
+    return over

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from autodiff.structured.form.function_ir import (
     HeldRange,
     Items,
     Named,
+    RecordValue,
     Value,
     known,
 )
@@ -25,7 +25,11 @@ from autodiff.structured.form.known_functions import (
 )
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.sequences import is_sequence, is_transposition
-from autodiff.structured.reading.iteration.iteration_space import IterationSpace
+from autodiff.structured.reading.iteration.iteration_space import (
+    IterationSpace,
+    LongLoopError,
+    of_either,
+)
 from autodiff.structured.reading.iteration.library_iterators import LibraryIteratorReader
 from autodiff.structured.reading.iteration.nested_loops import NESTED
 from autodiff.structured.reading.libraries.python_decompositions import (
@@ -36,6 +40,7 @@ from autodiff.structured.reading.scopes import (
     ArgumentRows,
     LocalIterable,
     LocalIterator,
+    OutsideObject,
 )
 
 _INT = frozenset([int])
@@ -46,7 +51,8 @@ _KNOWN_ITEMS = frozenset([int, float, str, _NONE])
 _MOST_UNROLLED = 64, 256
 _MOST_UNROLLED_NUMBERS = 32, 128
 _MOST_UNROLLED_ARRAYS = 8, 32
-_MOST_UNROLLED_NAMES = 8000  # of values and variables, in all bodies of one loop
+# The most values and variables in all bodies of one loop: of one that can go over lists, of others.
+_LONGEST_UNROLLED, _MOST_UNROLLED_NAMES = 500, 8000
 
 
 class IteratorReader(LibraryIteratorReader):
@@ -62,14 +68,21 @@ class IteratorReader(LibraryIteratorReader):
     def _is_within(self, n: int, limits: tuple[int, int]) -> bool:
         return n <= limits[0] and n * self.repeated <= limits[1]
 
-    def unrolled(self, over: IterationSpace) -> Iterator[int]:
-        """Yield the numbers of the items; what is read meanwhile is read once for each."""
+    def unrolled(self, over: IterationSpace, place: tuple[int, int]) -> Iterator[int]:
+        """Yield the numbers of the items; what is read meanwhile is read once for each.
+
+        Raise if the bodies are long and the loop, at this place, can go over lists of the items.
+        """
         n, repeated, before = over.known or 0, self.repeated, self.count
+        may_stay = over.over_lists is not None and place not in self.assumed.stays_loop
         self.repeated *= n
         try:
             for i in range(n):
                 yield i
-                if (self.count - before) * n > _MOST_UNROLLED_NAMES * (i + 1):
+                length = (self.count - before) * n
+                if may_stay and length * repeated > _LONGEST_UNROLLED * (i + 1):
+                    raise LongLoopError(place)
+                if length > _MOST_UNROLLED_NAMES * (i + 1):
                     raise UnsupportedError("a loop that is very long if unrolled")
         finally:
             self.repeated = repeated
@@ -218,22 +231,26 @@ class IteratorReader(LibraryIteratorReader):
             return self._over_value(Columns(made) if _is_tuple(items[0]) else made[0])
 
         parts = [x for column in columns for x in column]
-        are_known = all(type(x) is Value and x.kind.is_known for x in parts)
+        are_known = any(map(_class_of_object, parts)) or all(
+            type(x) is Value and x.kind.is_known for x in parts
+        )
         if columns and not (are_known and self._is_within(len(items), _MOST_UNROLLED_NUMBERS)):
             return over_lists()
         if not self.may_unroll(len(items)):
             return self._over_list(self.list_in_memory(Items(items)))
         n = self.const(len(items))
         over = IterationSpace(lambda: n, lambda i: items[known(i)], known=len(items))
-        has_texts = any(type(known(x)) is str for x in parts)  # which do more if they are known
-        over.over_lists = over_lists if columns and not has_texts else None
+        # Known texts and None do more: they decide branches and choose keys.
+        do_more = any(type(x) is Value and type(known(x)) in (str, _NONE) for x in parts)
+        over.over_lists = over_lists if columns and not do_more else None
         return over
 
     def _columns_in(self, items: list) -> list[tuple]:
         """Return many items as one column, or tuples as one column for each of their parts.
 
         Return nothing if there are few items, or if those in one column are not all known integers,
-        known floats, texts, arrays of one kind, or lists of such. Some may be None.
+        known floats, texts, arrays of one kind, lists of such, or objects of one class. Some may be
+        None.
         """
         if self._is_within(len(items), _MOST_UNROLLED_ARRAYS):
             return []
@@ -287,13 +304,16 @@ class IteratorReader(LibraryIteratorReader):
         if first.kind.classes != _INT:
             raise UnsupportedError("enumerate with a start that is not an integer")
         name = self.hold(first)
-        item = over.item
-        return IterationSpace(
-            over.length,
-            lambda i: (self.emit_call(operator.add, [self.read(name), i]), item(i)),
-            known=over.known,
-            of=[over],
-        )
+
+        def enumerated(over: IterationSpace) -> IterationSpace:
+            return IterationSpace(
+                over.length,
+                lambda i: (self.emit_call(operator.add, [self.read(name), i]), over.item(i)),
+                known=over.known,
+                of=[over],
+            )
+
+        return of_either(enumerated, [over])
 
     def over_zip(self, nodes: list[ast.expr], strict: bool = False) -> IterationSpace:
         """Read ``zip(...)``, which ends with the shortest iterator."""
@@ -316,59 +336,24 @@ class IteratorReader(LibraryIteratorReader):
         else:
             shortest = self.emit_call(min, lengths) if lengths[1:] else lengths[0]
         name = self.hold(shortest)
-        zipped = IterationSpace(
-            lambda: self.read(name),
-            lambda i: tuple([over.item(i) for over in overs]),
-            known=min(trips) if trips else None,
-            of=overs,
-        )
-        zipped.is_endless = all(over.is_endless for over in overs)
-        return zipped
+
+        def zipped(*overs: IterationSpace) -> IterationSpace:
+            trips = [over.known for over in overs if over.known is not None]
+            made = IterationSpace(
+                lambda: self.read(name),
+                lambda i: tuple([over.item(i) for over in overs]),
+                known=min(trips) if trips else None,
+                of=overs,
+            )
+            made.is_endless = all(over.is_endless for over in overs)
+            return made
+
+        return of_either(zipped, overs)
 
     def is_iterator(self, node: ast.Call) -> bool:
         """Whether a call makes an iterator, and no list or range."""
         f = self.callee(node)
         return f is not range and (f in _ITERATORS or f is itertools.accumulate)
-
-    def over_chain(self, nodes: list[ast.expr]) -> IterationSpace:
-        """Read ``itertools.chain(xs, ys)``."""
-        overs = list(map(self.iterated, nodes))
-        if None not in [over.known for over in overs]:
-            items = [item for over in overs for item in self._known_items(over)]
-            return IterationSpace(
-                lambda: self.const(len(items)),
-                lambda i: items[known(i)],
-                known=len(items),
-                of=overs,
-            )
-        overs = [
-            over if over.known is None else self._over_list(self._listed(over)) for over in overs
-        ]
-        lengths = [self.hold(over.length()) for over in overs]
-
-        def item(i: Value, k: int = 0) -> Any:
-            if k == len(overs) - 1:
-                return overs[k].item(i)
-            n, place = self.read(lengths[k]), self.hold(i)
-            return self.choose(
-                self.emit_call(operator.lt, [i, n]),
-                lambda: overs[k].item(self.read(place)),
-                lambda: item(
-                    self.emit_call(operator.sub, [self.read(place), self.read(lengths[k])]), k + 1
-                ),
-            )
-
-        def length() -> Value:
-            return functools.reduce(
-                lambda a, b: self.emit_call(operator.add, [a, b]), map(self.read, lengths)
-            )
-
-        return IterationSpace(length, item, of=overs)
-
-    def _listed(self, over: IterationSpace) -> Value:
-        if over.computes:
-            raise UnsupportedError("a chain of iterators that compute their items")
-        return self.list_in_memory(Items(self._known_items(over)))
 
     def _over_columns(self, node: ast.Call) -> IterationSpace:
         """Return the iteration space of ``zip(*rows)``: the loop must not write into the rows."""
@@ -444,13 +429,16 @@ class IteratorReader(LibraryIteratorReader):
             raise UnsupportedError("a call that fails")
         over = self.iterated(items)
         name = self.hold(self.emit_call(operator.sub, [over.length(), self.const(1)]))
-        item = over.item
-        return IterationSpace(
-            over.length,
-            lambda i: item(self.emit_call(operator.sub, [self.read(name), i])),
-            known=over.known,
-            of=[over],
-        )
+
+        def backwards(over: IterationSpace) -> IterationSpace:
+            return IterationSpace(
+                over.length,
+                lambda i: over.item(self.emit_call(operator.sub, [self.read(name), i])),
+                known=over.known,
+                of=[over],
+            )
+
+        return of_either(backwards, [over])
 
 
 def is_iterator_maker(f: Any) -> bool:
@@ -459,13 +447,22 @@ def is_iterator_maker(f: Any) -> bool:
 
 
 def _kinds_in(x: Any) -> set:
-    """Return the dtype and rank of an array, the class of a known number, or those in a list."""
+    """Return the dtype and rank of an array, the class of a number or object, or those of items."""
     if type(x) is Items:
         return {(list, kind) for part in x for kind in _kinds_in(part) - {_NONE}}
+    if _class_of_object(x):
+        return {_class_of_object(x)}
     if type(x) is Value and x.kind.is_array:
         return {(x.kind.dtype, x.kind.ndim)} if x.kind.ndim else {None}
     cls = type(known(x)) if type(x) is Value else None
     return {cls if cls in _KNOWN_ITEMS else None}
+
+
+def _class_of_object(x: Any) -> type | None:
+    """Return the class of an object from outside or a named tuple."""
+    if type(x) is OutsideObject:
+        return x.cls
+    return x.user_class() if isinstance(x, RecordValue) else None
 
 
 def _is_tuple(x: Any) -> bool:

@@ -6,7 +6,7 @@ import ast
 import functools
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from autodiff.structured.form.function_ir import Items, Value, known
@@ -31,7 +31,47 @@ class LibraryIteratorReader(LocalIteratorReader):
     over_zip: Callable[[list[ast.expr]], IterationSpace]
     _over_value: Callable[[Any], IterationSpace]
     _over_list: Callable[[Value], IterationSpace]
-    _listed: Callable[[IterationSpace], Value]
+    _known_items: Callable[[IterationSpace], Iterator[Any]]
+
+    def over_chain(self, nodes: list[ast.expr]) -> IterationSpace:
+        """Read ``itertools.chain(xs, ys)``."""
+        overs = list(map(self.iterated, nodes))
+        if None not in [over.known for over in overs]:
+            items = [item for over in overs for item in self._known_items(over)]
+            return IterationSpace(
+                lambda: self.const(len(items)),
+                lambda i: items[known(i)],
+                known=len(items),
+                of=overs,
+            )
+        overs = [
+            over if over.known is None else self._over_list(self._listed(over)) for over in overs
+        ]
+        lengths = [self.hold(over.length()) for over in overs]
+
+        def item(i: Value, k: int = 0) -> Any:
+            if k == len(overs) - 1:
+                return overs[k].item(i)
+            n, place = self.read(lengths[k]), self.hold(i)
+            return self.choose(
+                self.emit_call(operator.lt, [i, n]),
+                lambda: overs[k].item(self.read(place)),
+                lambda: item(
+                    self.emit_call(operator.sub, [self.read(place), self.read(lengths[k])]), k + 1
+                ),
+            )
+
+        def length() -> Value:
+            return functools.reduce(
+                lambda a, b: self.emit_call(operator.add, [a, b]), map(self.read, lengths)
+            )
+
+        return IterationSpace(length, item, of=overs)
+
+    def _listed(self, over: IterationSpace) -> Value:
+        if over.computes:
+            raise UnsupportedError("a chain of iterators that compute their items")
+        return self.list_in_memory(Items(self._known_items(over)))
 
     def over_zip_longest(self, nodes: list[ast.expr], fillvalue: Any = None) -> IterationSpace:
         """Read ``itertools.zip_longest(..., fillvalue=x)``."""

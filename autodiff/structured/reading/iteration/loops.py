@@ -24,7 +24,6 @@ from autodiff.structured.reading.iteration.iterators import IteratorReader
 from autodiff.structured.reading.jumps import breaks, recording_breaks, with_jumps_last
 
 _MOST_PASSES = 6
-_LONGEST_UNROLLED = 500  # nodes of syntax trees in all bodies of a loop over numbers
 
 
 class LoopReader(IteratorReader):
@@ -79,9 +78,7 @@ class LoopReader(IteratorReader):
 
     def _for_over(self, node: ast.For, over: IterationSpace) -> None:
         """Read a loop, and check that it does not change what it iterates over."""
-        size = (over.known or 0) * _size_of(node.body)
-        if over.over_lists is not None and size > _LONGEST_UNROLLED:
-            over = over.over_lists()
+        over = self.in_lists(over, place_of(node))
         if over.is_endless:
             raise UnsupportedError("a loop over an iterator without end")
 
@@ -96,6 +93,12 @@ class LoopReader(IteratorReader):
         for xs, n in over.lists:
             length = self.length(self.read(xs))
             self.exit_unless(self.emit_call(operator.eq, [length, self.read(n)]))
+
+    def in_lists(self, over: IterationSpace, place: tuple[int, int]) -> IterationSpace:
+        """Return the iteration space of lists of the items if the loop at a place stays one."""
+        if over.over_lists is None or not self.assumed.stays_loop.get(place):
+            return over
+        return over.over_lists()
 
     def _iterations(self, node: ast.For, over: IterationSpace) -> None:
         """Read the iterations: unrolled, or as a loop, perhaps with a peeled iteration."""
@@ -204,7 +207,7 @@ class LoopReader(IteratorReader):
             self.assign(node.target, item)
             self.statements(nodes)
 
-        for i in self.unrolled(over):
+        for i in self.unrolled(over, place_of(node)):
             if left:
                 self.branches(self.read(left), lambda: None, functools.partial(iteration, i))
             else:
@@ -347,11 +350,6 @@ def _bindings(target: ast.expr, item: Any) -> Iterator[tuple[str, Any]]:
             yield from _bindings(inner, part)
 
 
-def _size_of(nodes: list[ast.stmt]) -> int:
-    """Return the size of statements: how many nodes their syntax trees have."""
-    return sum(1 for node in nodes for _ in ast.walk(node))
-
-
 def place_of(node: ast.stmt | ast.expr) -> tuple[int, int]:
-    """Return the line and column where a loop or comprehension starts."""
-    return node.lineno, node.col_offset
+    """Return the line and column where a loop or comprehension starts; 0 if it was made up."""
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
