@@ -45,8 +45,13 @@ def ratio(a: Any, b: Any) -> Any:
     return np.where(zero, 0.0, a / np.where(zero, 1.0, b))
 
 
+CONJUGATES = distance.sqeuclidean(np.array([1j]), np.zeros(1)).real > 0
+"""Whether the square of complex numbers is that of their size, as from SciPy 1.18 on."""
+
+
 def sqeuclidean(u: Any, v: Any, w: Any = None) -> Any:
-    return weighted((u - v) * (u - v), w)  # as SciPy has it, of complex numbers too
+    d = u - v
+    return weighted((np.conj(d) if CONJUGATES and np.iscomplexobj(d) else d) * d, w)
 
 
 def square(d: Any) -> Any:
