@@ -29,6 +29,7 @@ from autodiff.mutation.memory_layout import (
     axes_in_memory,
     copy_of,
     overlaps,
+    reads_mask_it_writes,
     reads_what_it_writes,
 )
 from autodiff.mutation.write_nodes import Path, Write, recorder_of
@@ -76,8 +77,10 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
         value = calls.converted(value)
         if type(value) in (list, tuple) and innermost((value,), {}) is not None:
             value = as_array(value)
+    indices = map(bare, index if type(index) is tuple else (index,))
+    reads_mask = reads_mask_it_writes(bare(target), indices)
     index = frozen(index)
-    if reads_what_it_writes(bare(target), untraced(index), bare(value)):
+    if reads_mask or reads_what_it_writes(bare(target), untraced(index), bare(value)):
         raise overwritten_value()
     root, path = root_and_path(target)
     tape = innermost((root, value, index), {})
@@ -88,11 +91,11 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
 
 
 def overwritten_value() -> MutationError:
-    """Build the error for a write whose value changes while it is written."""
+    """Build the error for a write whose value or mask changes while it is written."""
     return MutationError(
-        "this write reads elements that it has already overwritten: the value shares memory "
-        "with the elements that it is written into, in another order. Write a copy: "
-        "x[index] = y.copy()."
+        "this write reads elements that it has already overwritten: the value, or the mask, shares "
+        "memory with the elements that are written, in another order. Write a copy, or at a copy: "
+        "x[index] = y.copy(), x[mask.copy()] = y."
     )
 
 

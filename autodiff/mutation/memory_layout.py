@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -94,6 +94,20 @@ def reads_what_it_writes(to: np.ndarray, index: Any, new: Any) -> bool:
         if written.ndim != 1 or written.strides == new.strides[-1:]:
             return False
     return is_order_seen(to, new, lambda to, new: operator.setitem(to, index, new))
+
+
+def reads_mask_it_writes(to: np.ndarray, indices: Iterable) -> bool:
+    """Whether a mask is another part of the array that is written, as in ``m[m[::-1]] = False``.
+
+    NumPy reads it while it writes, so what it reads depends on the order.
+    """
+    return any(
+        type(m) is np.ndarray
+        and m.dtype == np.bool_
+        and np.shares_memory(to, m)
+        and (m.strides, m.ctypes.data) != (to.strides, to.ctypes.data)
+        for m in indices
+    )
 
 
 def is_order_seen(to: np.ndarray, new: Any, write: Callable) -> bool:

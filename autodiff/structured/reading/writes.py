@@ -31,14 +31,18 @@ from autodiff.structured.reading.iteration.comprehensions import ComprehensionRe
 _IN_PLACE: dict[Any, str] = {operator.add: "add", operator.sub: "sub"}
 
 
+def may_share(x: Value, y: Value) -> bool:
+    """Whether two arrays may be in the same memory."""
+    return x.memory is not None and y.memory is not None and x.root is y.root
+
+
 class WriteReader(ComprehensionReader):
     """Layer of the reader: writes."""
 
     def add_at(self, base: Value, at: ast.expr, value: Value) -> None:
         """Read ``np.add.at``, which adds to an element once for each time that its index occurs."""
         values, template = self._index(at)
-        memory = value.memory and value.root
-        if memory is not None and base.memory is not None and memory is base.root:
+        if may_share(value, base):
             raise UnsupportedError("np.add.at with parts of the array itself")
         self.store(base, value, values, template, "add", np.add)
 
@@ -75,6 +79,9 @@ class WriteReader(ComprehensionReader):
         values = [*values]
         for k, v in enumerate(values):
             if v.kind.is_array and v.kind.dtype == base.kind.dtype:
+                if v is not base and v.kind.letter == "b" and may_share(v, base):
+                    # NumPy reads such a mask while it writes: what it reads depends on its order.
+                    raise UnsupportedError("a write at a mask that may be part of the array itself")
                 values[k] = self.emit_call(np.copy, [v])
         self.emit_effect(Op(code, [base, value, *values], f=f, data=template))
         base.root.is_written = True

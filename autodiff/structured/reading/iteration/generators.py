@@ -17,7 +17,7 @@ from autodiff.structured.reading.iteration.iterators import is_iterator_maker
 from autodiff.structured.reading.jumps import COMPOUND, classes_in, with_bodies
 from autodiff.structured.reading.libraries.iterator_decompositions import GENERATORS, READ_AHEAD
 from autodiff.structured.reading.parameters import ParameterReader
-from autodiff.structured.reading.scopes import LocalFunction, SuperProxy
+from autodiff.structured.reading.scopes import ITERATORS, LocalFunction, SuperProxy
 
 ENDED = ".ended"
 """A variable of a generator: whether the loop over it was left, so that it must return."""
@@ -102,7 +102,24 @@ class GeneratorReader(ParameterReader):
             self.statements(nodes)
 
         read = functools.partial(self._inline_generator, f, args, names, take, left)
-        self.without_changes([*args, *names.values()] if f in READ_AHEAD else [], read)
+        if f not in READ_AHEAD:
+            self.without_changes([], read)
+            return
+        self.without_changes([*args, *names.values(), *self.sources_of(node.iter)], read)
+
+    def sources_of(self, node: ast.expr) -> list[Any]:
+        """Return the values of the variables that a call names, which its iterators may read.
+
+        A list is made of such iterators ahead, so the loop must not change what they read.
+        """
+        names = {n.id: n for n in ast.walk(node) if isinstance(n, ast.Name)}
+        bound = {n.id for n in names.values() if isinstance(n.ctx, ast.Store)}
+        bound |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+        found = [self.expression(n) for name, n in names.items() if name not in bound]
+        is_lazy = any(isinstance(n, ast.GeneratorExp) for n in ast.walk(node))
+        if is_lazy or any(type(x) in ITERATORS for x in found):
+            raise UnsupportedError("an iterator of which a list is made ahead")
+        return found
 
     def yielded_values(self, function: types.FunctionType, args: list[Any]) -> list[Any]:
         """Return all values that a generator without loops and branches yields."""

@@ -32,6 +32,7 @@ class LibraryIteratorReader(LocalIteratorReader):
     _over_value: Callable[[Any], IterationSpace]
     _over_list: Callable[[Value], IterationSpace]
     _known_items: Callable[[IterationSpace], Iterator[Any]]
+    sources_of: Callable[[ast.expr], list[Any]]
 
     def over_chain(self, nodes: list[ast.expr]) -> IterationSpace:
         """Read ``itertools.chain(xs, ys)``."""
@@ -128,6 +129,9 @@ class LibraryIteratorReader(LocalIteratorReader):
         n = self.hold(over.length())
         self.exit_unless(self.emit_call(operator.gt, [self.read(n), self.const(0)]))
         over.read_only += memory_of_items(xs)
+        over.read_only += [
+            x.memory for x in self.sources_of(nodes[0]) if type(x) is Value and x.memory is not None
+        ]
         cycled = IterationSpace(
             lambda: self.const(sys.maxsize),
             lambda i: over.item(self.emit_call(operator.mod, [i, self.read(n)])),

@@ -317,3 +317,35 @@ def bound_again_in_a_branch(x: Any) -> Any:
 def test_names_bound_again(check_two_calls: Callable, traced: Callable) -> None:
     check_two_calls(of_names_that_are_bound_again, X)
     test_what_is_traced(bound_again_in_a_branch, traced)
+
+
+def groups_of_a_chain(a: Any, ys: Any) -> Any:
+    ys, t = list(ys), 0.0
+    for k, group in itertools.groupby(itertools.chain(a[1:4], ys), lambda x: x > 0.1):
+        t += sum(group) * (1 + k)
+        ys[1] = a[0] * 3
+    return t + sum(ys)
+
+
+def groups_of_an_expression(a: Any, ys: Any) -> Any:
+    t, c = 0.0, 0.5
+    for k, group in itertools.groupby((c * y for y in ys), lambda x: x > 0.1):
+        t += sum(group) * (1 + k)
+        c = c * a[0]
+    return t
+
+
+def turns_of_a_chain(a: Any, ys: Any) -> Any:
+    a, t = a * 1.0, 0.0
+    for i, x in zip(range(6), itertools.cycle(itertools.chain(a[:2], a[1:2]))):
+        t += x * i * ys[0]
+        a[1] = 0.5 * a[1]
+    return t
+
+
+@pytest.mark.parametrize("f", [groups_of_a_chain, groups_of_an_expression, turns_of_a_chain])
+def test_a_list_made_ahead_of_what_the_loop_changes(f: Callable, traced: Callable) -> None:
+    ys, a = [0.3, 0.4, -0.3, 0.2], np.array([0.5, 0.3, 0.05, 0.9, -1.0])
+    value, slopes = value_and_gradient(lambda a: f(a, ys) * 1.0, a)
+    np.testing.assert_allclose(value, f(a, ys), rtol=1e-12)
+    np.testing.assert_allclose(slopes, traced(lambda a: f(a, ys) * 1.0, a), rtol=1e-12)
