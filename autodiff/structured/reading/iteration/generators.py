@@ -102,10 +102,10 @@ class GeneratorReader(ParameterReader):
             self.statements(nodes)
 
         read = functools.partial(self._inline_generator, f, args, names, take, left)
-        if f not in READ_AHEAD:
-            self.without_changes([], read)
-            return
-        self.without_changes([*args, *names.values(), *self.sources_of(node.iter)], read)
+        if f in READ_AHEAD:
+            self.without_changes([*args, *names.values(), *self.sources_of(node.iter)], read)
+        else:
+            read()
 
     def sources_of(self, node: ast.expr) -> list[Any]:
         """Return the values of the variables that a call names, which its iterators may read.

@@ -78,9 +78,7 @@ class IterationSpace:
         self.is_endless: bool = any(over.is_endless for over in of)
 
 
-def of_either(
-    made: Callable[..., IterationSpace], overs: list[IterationSpace]
-) -> IterationSpace:  # fmt: skip
+def of_either(made: Callable[..., IterationSpace], overs: list[IterationSpace]) -> IterationSpace:
     """Return what `made` makes of iteration spaces, and later perhaps of those of lists."""
     over = made(*overs)
     if over.known is not None and all(x.known is None or x.over_lists for x in overs):

@@ -72,7 +72,7 @@ def decomposed(
 
 def _in_steps(
     f: Any, args: list, options: dict[str, Any]
-) -> tuple[Callable, dict[str, Any]] | None:  # fmt: skip
+) -> tuple[Callable, dict[str, Any]] | None:
     """Return the steps that the rules describe a function by, such as solutions with a factor."""
     if has_users_rule(f):  # this also loads the rules of SciPy, with their steps
         return None
